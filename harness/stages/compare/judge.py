@@ -1,0 +1,137 @@
+"""Hashes decide, the keyed diff explains."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, fields, replace
+from itertools import zip_longest
+
+from harness.stages.compare import rules as ruling
+from harness.stages.compare.case import INVENTED, Case, Counts, Finding
+from harness.stages.compare.keyed import distinct, gpu_of, key
+
+Leaves = list[tuple[str, str]]
+_SEVERITY = ("exact", "volatile", "tolerated", "redacted", "unmodelled", "deferred", "gaps", "found")
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The capture's side.
+
+    ``leaves``: (path, text) in file order, from the transcript; ``data``: the bytes the transcript stands for.  ``scrubbed`` and
+    ``readings``: the golden's sha256 of the scrubbed file and of its readings.  ``redacted``, ``unmodelled``: paths.
+    """
+
+    id: str
+    kind: str
+    leaves: Leaves
+    data: bytes
+    scrubbed: str
+    readings: str
+    redacted: frozenset[str] = frozenset()
+    unmodelled: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Actual:
+    """The render's side.
+
+    ``read`` gives the leaves of ``data`` (called only when there is something to explain), ``hash_readings`` the golden reader's sha256
+    of them; ``assumed``: paths whose route is that of the nearest measured branch.
+    """
+
+    renderer: str
+    driver: str
+    layout: str
+    data: bytes
+    read: Callable[[bytes], Leaves]
+    hash_readings: Callable[[bytes], str]
+    assumed: frozenset[str] = frozenset()
+
+
+def compare(
+    expected: Expected, actual: Actual, states: Collection[str], rules: list[ruling.Rule] | None = None, version: tuple[int, ...] = (0,)
+) -> Case:
+    """The case of one capture and one render.
+
+    An own-layout capture is equal when the bytes' sha256 is the golden's; any other kind when the readings' sha256 is.  A capture of kind
+    edited is not compared: a case with elements 0.  ``states``: the texts the driver prints for states; ``version``: of nvparity, for gaps.
+    """
+    gpus = len({gpu for path, _ in expected.leaves if (gpu := gpu_of(path)) is not None})
+    case = Case(expected.id, expected.kind, actual.renderer, actual.driver, actual.layout, gpus, Counts(), Counts(), "n/a")
+    if expected.kind == "edited":
+        return case
+    own = expected.kind == "own"
+    if own:
+        case.bytes = "equal" if _sha256(actual.data) == expected.scrubbed else "differs"
+        if _sha256(expected.data) != expected.scrubbed:
+            case.drift.append(f"{expected.id}: the transcript no longer gives the bytes that the golden's hash was taken from")
+    equal = case.bytes == "equal" if own else actual.hash_readings(actual.data) == expected.readings
+    covered: dict[str, str] = {}
+    if not equal:
+        found = [finding for finding in _explain(expected, actual, states) if finding.path not in expected.redacted]
+        if own and not found and not expected.redacted:
+            found = _lines(expected.data, actual.data)
+        elif not own and not found and not expected.redacted:
+            case.drift.append(f"{expected.id}: the golden's hash of the readings is not that of the transcript")
+        case.findings, covered = ruling.apply(found, rules or [], expected.id, version)
+    _count(case, expected, actual, covered)
+    return case
+
+
+def _explain(expected: Expected, actual: Actual, states: Collection[str]) -> list[Finding]:
+    from harness.stages.compare.diff import explain
+
+    return explain(key(expected.leaves, actual.read(actual.data)), states)
+
+
+def _lines(expected: bytes, actual: bytes) -> list[Finding]:
+    """The first line that differs though every reading is the same: bytes of layout, which belong to no element."""
+    for number, (wanted, got) in enumerate(zip_longest(expected.splitlines(True), actual.splitlines(True)), 1):
+        if wanted != got:
+            return [Finding(None, f"line {number}", INVENTED, _shown(wanted), _shown(got))]
+    return []
+
+
+def _shown(line: bytes | None) -> str | None:
+    return None if line is None else line.decode("utf-8", "backslashreplace")
+
+
+def _count(case: Case, expected: Expected, actual: Actual, covered: dict[str, str]) -> None:
+    outcome = {path: "exact" for path, _ in expected.leaves}
+    outcome.update((path, "unmodelled") for path in expected.unmodelled if path in outcome)
+    outcome.update((path, "redacted") for path in expected.redacted if path in outcome)
+    outcome.update(covered)
+    outcome.update((finding.path, "found") for finding in case.findings if finding.path in outcome)
+    invented = [finding.path for finding in case.findings if finding.kind == INVENTED]
+    assumed = [path for path in outcome if path in actual.assumed]
+    case.counts = _tally(outcome, invented, assumed)
+    worst: dict[str, str] = {}
+    for path, what in outcome.items():
+        row = distinct(path)
+        worst[row] = max(worst.get(row, "exact"), what, key=_SEVERITY.index)
+    case.rows = _tally(worst, sorted({distinct(path) for path in invented}), sorted({distinct(path) for path in assumed}))
+
+
+def _tally(outcome: dict[str, str], invented: list[str], assumed: list[str]) -> Counts:
+    counts = Counts(elements=len(outcome), invented=len(invented), assumed=len(assumed))
+    counts.clock_lines = sum(1 for path in outcome if "supported_clocks/" in path)
+    for what in outcome.values():
+        if what != "found":
+            setattr(counts, what, getattr(counts, what) + 1)
+    return counts
+
+
+def total(cases: list[Case]) -> tuple[Counts, Counts]:
+    """The sums of all cases' counts and of their rows."""
+    counts, rows = Counts(), Counts()
+    for case in cases:
+        for name in (entry.name for entry in fields(Counts)):
+            setattr(counts, name, getattr(counts, name) + getattr(case.counts, name))
+            setattr(rows, name, getattr(rows, name) + getattr(case.rows, name))
+    return replace(counts), replace(rows)
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

@@ -1,0 +1,1 @@
+"""Stores: the files of a workspace, each kind by one module."""

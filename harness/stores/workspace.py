@@ -1,0 +1,153 @@
+"""Workspaces: the folder that holds captures/, profiles/ and golden/, and the names by which its profiles are called.
+
+An installed nvparity ships one workspace of its own (``shipped_root``); without one at hand, profiles and driver nodes come from there.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.words.errors import InputError, MissingError, UsageError, did_you_mean
+
+ID_SHAPE = re.compile(r"[A-Za-z0-9._-]{1,128}")
+_PACKAGE = Path(__file__).resolve().parent.parent
+
+
+def shipped_root() -> Path:
+    """The folder with the captures, profiles and golden files that came with this nvparity.
+
+    Inside a wheel that is ``harness/_data``; in a checkout it is the checkout itself.
+    """
+    data = _PACKAGE / "_data"
+    return data if data.is_dir() else _PACKAGE.parent
+
+
+def check_id(name: str) -> str:
+    """``name`` itself when it may name a capture: letters, digits, ``.``, ``_``, ``-``, not hidden, not a parent folder.
+
+    Raises UsageError otherwise.
+    """
+    if not ID_SHAPE.fullmatch(name) or name.startswith("."):
+        raise UsageError(f"id {name!r}: an id is 1 to 128 letters, digits, '.', '_' or '-' and does not start with '.'")
+    return name
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """One workspace; ``root`` is absolute.  Folders that are not there count as empty."""
+
+    root: Path
+
+    @classmethod
+    def find(cls, root: str | Path | None = None, start: Path | None = None) -> Workspace:
+        """The workspace at ``root``, else the nearest folder from ``start`` (the current one) upward holding captures/ and golden/.
+
+        Raises InputError when ``root`` is no folder, MissingError when nothing is found upward.
+        """
+        if root is not None:
+            folder = Path(root)
+            if not folder.is_dir():
+                raise InputError(f"{folder}: not a folder (--root names the folder that holds captures/ and golden/)")
+            return cls(folder.resolve())
+        here = (start or Path.cwd()).resolve()
+        for folder in (here, *here.parents):
+            if (folder / "captures").is_dir() and (folder / "golden").is_dir():
+                return cls(folder)
+        raise MissingError(f"no folder from {here} upward holds captures/ and golden/; name one with --root DIR")
+
+    @classmethod
+    def nearby(cls, root: str | Path | None = None, start: Path | None = None) -> Workspace:
+        """``find``, falling back to the shipped workspace where the search upward finds nothing."""
+        try:
+            return cls.find(root, start)
+        except MissingError:
+            return cls(shipped_root())
+
+    @property
+    def captures(self) -> Path:
+        """captures/: one folder a capture, sidecar and transcript."""
+        return self.root / "captures"
+
+    @property
+    def profiles(self) -> Path:
+        """profiles/: <id>.yaml, boards.yaml, drivers/."""
+        return self.root / "profiles"
+
+    @property
+    def golden(self) -> Path:
+        """golden/: <id>.yaml and baselines."""
+        return self.root / "golden"
+
+    def profile_path(self, name: str) -> Path:
+        """Where the profile of capture ``name`` stands."""
+        return self.profiles / f"{name}.yaml"
+
+    def ids(self) -> list[str]:
+        """Every capture's id, sorted: the folders of captures/ that hold a sidecar."""
+        if not self.captures.is_dir():
+            return []
+        return sorted(entry.name for entry in self.captures.iterdir() if (entry / "sidecar.yaml").is_file())
+
+    def select(self, names: tuple[str, ...]) -> list[str]:
+        """The ids that ``names`` mean (ids or short names), in the order given; all of them when ``names`` is empty.
+
+        Raises UsageError for a name that means nothing here.
+        """
+        ids = self.ids()
+        if not names:
+            return ids
+        short = self.short_names()
+        chosen: list[str] = []
+        for name in names:
+            target = name if name in ids else short.get(name)
+            if target is None or target not in ids:
+                raise UsageError(f"no capture {name!r} in {self.captures}{did_you_mean(name, [*ids, *short])}")
+            if target not in chosen:
+                chosen.append(target)
+        return chosen
+
+    def short_names(self) -> dict[str, str]:
+        """Short name -> profile id, from profiles/boards.yaml; empty when that file is not there.
+
+        Raises InputError for a file of another shape.
+        """
+        path = self.profiles / "boards.yaml"
+        if not path.is_file():
+            return {}
+        import yaml
+
+        try:
+            loaded = yaml.safe_load(path.read_text("utf-8"))
+        except (yaml.YAMLError, UnicodeDecodeError) as error:
+            raise InputError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
+        boards = loaded.get("boards") if isinstance(loaded, dict) else None
+        if not isinstance(boards, dict) or not all(isinstance(k, str) and isinstance(v, str) for k, v in boards.items()):
+            raise InputError(f"{path}: expected 'format: 1' and 'boards:', a mapping of short name to profile id")
+        return dict(boards)
+
+    def locate_profile(self, reference: str) -> Path:
+        """The profile file that ``reference`` (path, id or short name) means; the shipped workspace is asked last.
+
+        Raises InputError when nothing has that name.
+        """
+        path = Path(reference)
+        if path.is_file():
+            return path.resolve()
+        if "/" in reference or reference.endswith((".yaml", ".yml")):
+            raise InputError(f"{reference}: no such profile file")
+        known: list[str] = []
+        for space in (self, Workspace(shipped_root())):
+            short = space.short_names()
+            for name in (reference, short.get(reference)):
+                if name is not None and space.profile_path(name).is_file():
+                    return space.profile_path(name)
+            known += [*short, *space.profile_ids()]
+        raise InputError(f"no profile {reference!r}: not an id, a short name or a path{did_you_mean(reference, known)}")
+
+    def profile_ids(self) -> list[str]:
+        """Every profile's id, sorted."""
+        if not self.profiles.is_dir():
+            return []
+        return sorted(path.stem for path in self.profiles.glob("*.yaml") if path.name != "boards.yaml" and not path.name.startswith("."))
