@@ -1,0 +1,200 @@
+"""Every check of nvparity as a nox session; run as a program (``python3 noxfile.py -s parity``) it needs nothing but Python.
+
+Started as a program without nox at hand, it makes a private environment in build/nox, installs nox there and goes on; ``nox -s parity`` and
+``pipx run nox -s parity`` are the same sessions.  All sessions share one environment (build/env) and one library (build/lib/<flavour>).
+Only the standard library is imported before nox is there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent
+BUILD = ROOT / "build"
+EXIT_ENVIRONMENT = 4
+OLDEST_PYTHON = (3, 11)
+NOX_REQUIREMENT = "nox>=2024.10.9"
+
+
+def stop(message: str) -> None:
+    """Say what the environment lacks and end with its exit status (4)."""
+    print(f"noxfile.py: {message}", file=sys.stderr)
+    raise SystemExit(EXIT_ENVIRONMENT)
+
+
+def venv_command() -> str:
+    """The command that brings the venv module to this interpreter on Debian and its kin."""
+    sudo = "" if os.geteuid() == 0 else "sudo "
+    return f"{sudo}apt-get install -y python{sys.version_info[0]}.{sys.version_info[1]}-venv"
+
+
+def start_private_nox() -> None:
+    """Make build/nox where needed and become the nox in it; never returns."""
+    if sys.version_info < OLDEST_PYTHON:
+        stop(f"Python 3.11 or newer is needed, this is {sys.version.split()[0]}: run it as python3.11 noxfile.py ...")
+    private = BUILD / "nox"
+    python = private / "bin" / "python"
+    if not (private / "ready").exists():
+        if any(importlib.util.find_spec(module) is None for module in ("venv", "ensurepip")):
+            stop(f"this Python has no venv module. Install it, then run the same command again:\n  {venv_command()}")
+        print(f"noxfile.py: making a private environment with nox in {private.relative_to(ROOT)}", file=sys.stderr)
+        make = [sys.executable, "-m", "venv", "--clear", str(private)]
+        install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile", NOX_REQUIREMENT]
+        for command in (make, install):
+            if subprocess.run(command, check=False).returncode != 0:
+                stop(f"this command failed: {' '.join(command)}")
+        (private / "ready").touch()
+    os.execv(python, [str(python), "-m", "nox", "-f", str(ROOT / "noxfile.py"), *sys.argv[1:]])
+
+
+try:
+    import nox
+except ImportError:
+    if __name__ != "__main__":
+        raise
+    start_private_nox()
+if __name__ == "__main__":
+    os.execv(sys.executable, [sys.executable, "-m", "nox", "-f", str(ROOT / "noxfile.py"), *sys.argv[1:]])
+
+nox.needs_version = ">=2024.10.9"
+nox.options.default_venv_backend = "none"
+nox.options.sessions = ["lint", "types", "tests", "parity"]
+nox.options.stop_on_first_error = False
+
+PROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
+MARKED_SESSIONS = ("bench", "faults", "blind", "sanitize")
+
+
+# ---------------------------------------------------------------- the shared environment and library
+
+
+def requirements(groups: tuple[str, ...]) -> list[str]:
+    """What a session needs: the run-time and build requirements of pyproject.toml and its dependency groups, without hatchling."""
+    build = [requirement for requirement in PROJECT["build-system"]["requires"] if not requirement.startswith("hatchling")]
+    found = [*PROJECT["project"]["dependencies"], *build, *nox.project.dependency_groups(PROJECT, *groups)]
+    return sorted(set(found))
+
+
+def environment(session: nox.Session, *groups: str) -> str:
+    """The Python of build/env with the requirements of ``groups`` installed; installs only what changed since."""
+    home = BUILD / "env"
+    python = str(home / "bin" / "python")
+    wanted = requirements(groups)
+    stamp = home / f"installed-{hashlib.sha256(repr((wanted, sys.version)).encode()).hexdigest()[:16]}"
+    if not stamp.exists():
+        if not (home / f"made-by-{sys.version_info[0]}.{sys.version_info[1]}").exists():
+            session.run(sys.executable, "-m", "virtualenv", "--quiet", "--clear", str(home), external=True)
+            (home / f"made-by-{sys.version_info[0]}.{sys.version_info[1]}").touch()
+        install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]
+        session.run(*install, *wanted, external=True)
+        stamp.touch()
+    return python
+
+
+def run(session: nox.Session, python: str, *arguments: str, **variables: str) -> None:
+    """Run ``python arguments`` in the repository's root with the tree itself importable."""
+    session.run(python, *arguments, external=True, env={"PYTHONPATH": str(ROOT), **variables})
+
+
+def library(session: nox.Session, python: str, flavour: str = "release") -> str:
+    """Build the library of ``flavour`` in build/lib/<flavour> where its inputs changed; the path of libnvidia-ml.so.1."""
+    run(session, python, str(ROOT / "hatch_build.py"), flavour, str(BUILD / "lib" / flavour))
+    return str(BUILD / "lib" / flavour / "libnvidia-ml.so.1")
+
+
+def pytest(session: nox.Session, *arguments: str, groups: tuple[str, ...] = ("test",), flavour: str = "release") -> None:
+    """Run pytest on the shared library; options after ``--`` are handed on and end the default selection of two workers."""
+    python = environment(session, *groups)
+    built = library(session, python, flavour)
+    run(session, python, "-m", "pytest", *arguments, *session.posargs, NVPARITY_LIBRARY=built)
+
+
+def user_paths(session: nox.Session) -> list[str]:
+    """The arguments after ``--``, with files named relative to where nox was started made absolute."""
+    start = pathlib.Path(session.invoked_from)
+    return [str(start / word) if not word.startswith("-") and (start / word).exists() else word for word in session.posargs]
+
+
+# ---------------------------------------------------------------- sessions
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Ruff over the Python files, import-linter over the layers."""
+    python = environment(session, "lint")
+    run(session, python, "-m", "ruff", "check", ".")
+    run(session, str(BUILD / "env" / "bin" / "lint-imports"))
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """Mypy, strict, over the packages, the tests and the build files."""
+    run(session, environment(session, "types"), "-m", "mypy")
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """The test suite on two workers; what another session runs (bench, faults, blind, sanitize; smi once NVPARITY_SMI is set) is left to it."""
+    left_out = [*MARKED_SESSIONS, *(["smi"] if os.environ.get("NVPARITY_SMI") else [])]
+    pytest(session, "-n", "2", "--dist", "worksteal", "-m", f"not ({' or '.join(left_out)})")
+
+
+@nox.session
+def parity(session: nox.Session) -> None:
+    """Render every capture from the mock library and compare it with its golden; reports in build/parity/."""
+    python = environment(session)
+    built = library(session, python)
+    report = BUILD / "parity"
+    report.mkdir(parents=True, exist_ok=True)
+    check = ["-m", "harness.cli", "check", "--root", str(ROOT), "--renderer", "builtin", "--json", str(report / "report.json"), *session.posargs]
+    run(session, python, *check, NVPARITY_LIBRARY=built)
+
+
+@nox.session(name="import", default=False)
+def import_(session: nox.Session) -> None:
+    """Import captures of your own: nox -s import -- query.xml [list.txt] [--id ID] [--source TEXT]."""
+    python = environment(session)
+    built = library(session, python)
+    run(session, python, "-m", "harness.cli", "import", *user_paths(session), NVPARITY_LIBRARY=built)
+
+
+@nox.session(default=False)
+def bench(session: nox.Session) -> None:
+    """Measure the library's calls; JSON in build/bench/, instruction counts are the gate."""
+    (BUILD / "bench").mkdir(parents=True, exist_ok=True)
+    pytest(session, "-m", "bench", "tests/bench", groups=("bench",))
+
+
+@nox.session(default=False)
+def sanitize(session: nox.Session) -> None:
+    """Drive every exported function of the library built with the address and undefined-behaviour sanitizers."""
+    pytest(session, "-m", "sanitize", "tests", flavour="sanitize")
+
+
+@nox.session(default=False)
+def faults(session: nox.Session) -> None:
+    """Apply each seeded fault to a copy of the tree: the test it names must go red."""
+    python = environment(session, "test")
+    library(session, python)
+    run(session, python, "-m", "tests.faults", *session.posargs)
+
+
+@nox.session(default=False)
+def blind(session: nox.Session) -> None:
+    """Let each handler in turn answer NOT_SUPPORTED: exactly its rows change."""
+    pytest(session, "-n", "2", "-m", "blind", "tests")
+
+
+@nox.session(default=False)
+def smi(session: nox.Session) -> None:
+    """Fetch the real nvidia-smi binaries from Debian non-free into build/smi, then run the tests that use them."""
+    python = environment(session, "test")
+    home = os.environ.get("NVPARITY_SMI") or str(BUILD / "smi")
+    run(session, python, "-m", "tests.smi.fetch", home)
+    built = library(session, python)
+    run(session, python, "-m", "pytest", "-n", "2", "-m", "smi", "tests", *session.posargs, NVPARITY_LIBRARY=built, NVPARITY_SMI=home)

@@ -1,0 +1,129 @@
+"""Fixtures and options every test shares: the built library, raw captures, real binaries, and the account of what was skipped and why.
+
+Raw captures and real binaries are found only through NVPARITY_CAPTURES and NVPARITY_SMI.  Unset, their tests are skipped and counted by reason;
+named in NVPARITY_REQUIRE (``captures,smi``), such a skip is a failure.
+"""
+
+from __future__ import annotations
+
+import collections
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+REQUIREMENTS = ("captures", "smi")
+
+
+def required() -> frozenset[str]:
+    """The names in NVPARITY_REQUIRE; an unknown one is a usage error."""
+    names = frozenset(filter(None, os.environ.get("NVPARITY_REQUIRE", "").split(",")))
+    if unknown := names - set(REQUIREMENTS):
+        raise pytest.UsageError(f"NVPARITY_REQUIRE names {', '.join(sorted(unknown))}; it takes {', '.join(REQUIREMENTS)}")
+    return names
+
+
+def lacking(requirement: str, reason: str) -> None:
+    """Skip for ``reason``, or fail where NVPARITY_REQUIRE names the requirement."""
+    if requirement in required():
+        pytest.fail(f"{reason} (NVPARITY_REQUIRE names {requirement})", pytrace=False)
+    pytest.skip(reason)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    required()
+
+
+@pytest.fixture(scope="session")
+def repository() -> Path:
+    """The root of the working tree."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def raw_captures() -> Path:
+    """The folder of raw captures: MANIFEST.tsv and the files it names."""
+    named = os.environ.get("NVPARITY_CAPTURES")
+    if not named:
+        lacking("captures", "NVPARITY_CAPTURES is not set: no raw captures")
+    folder = Path(str(named))
+    if not (folder / "MANIFEST.tsv").is_file():
+        pytest.fail(f"NVPARITY_CAPTURES={named} has no MANIFEST.tsv", pytrace=False)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def raw_capture(raw_captures: Path) -> Callable[[str], Path]:
+    """``raw_capture("qx/name.xml")``: one raw capture by its path in the folder."""
+
+    def find(name: str) -> Path:
+        path = raw_captures / name
+        if not path.is_file():
+            lacking("captures", f"NVPARITY_CAPTURES has no {name}")
+        return path
+
+    return find
+
+
+@pytest.fixture(scope="session")
+def smi_binaries() -> dict[int, Path]:
+    """The real nvidia-smi binaries by branch: {470: .../470/nvidia-smi, ...}."""
+    named = os.environ.get("NVPARITY_SMI")
+    if not named:
+        lacking("smi", "NVPARITY_SMI is not set: no nvidia-smi binaries (nox -s smi fetches them)")
+    found = {int(path.parent.name): path for path in sorted(Path(str(named)).glob("[0-9]*/nvidia-smi"))}
+    if not found:
+        pytest.fail(f"NVPARITY_SMI={named} has no <branch>/nvidia-smi", pytrace=False)
+    return found
+
+
+@pytest.fixture(scope="session")
+def smi_binary(smi_binaries: dict[int, Path]) -> Callable[[int], Path]:
+    """``smi_binary(470)``: the real binary of one branch."""
+
+    def find(branch: int) -> Path:
+        if branch not in smi_binaries:
+            lacking("smi", f"NVPARITY_SMI has no nvidia-smi of branch {branch}")
+        return smi_binaries[branch]
+
+    return find
+
+
+def built(flavour: str) -> Path:
+    """The library of ``flavour`` in build/lib, built where its inputs changed; one test worker builds, the others wait."""
+    from filelock import FileLock
+
+    out = ROOT / "build" / "lib" / flavour
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(out.parent / f"{flavour}.lock"):
+        subprocess.run([sys.executable, str(ROOT / "hatch_build.py"), flavour, str(out)], check=True, cwd=ROOT)
+    return out / "libnvidia-ml.so.1"
+
+
+@pytest.fixture(scope="session")
+def library_path() -> Path:
+    """The built release library: NVPARITY_LIBRARY where a session named it, else built here."""
+    named = os.environ.get("NVPARITY_LIBRARY")
+    return Path(named) if named else built("release")
+
+
+@pytest.fixture(scope="session")
+def flavour_path() -> Callable[[str], Path]:
+    """``flavour_path("sanitize")``: the library of another flavour."""
+    return built
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Count the skips by reason."""
+    reasons: collections.Counter[str] = collections.Counter()
+    for report in terminalreporter.getreports("skipped"):
+        if isinstance(report.longrepr, tuple):
+            reasons[report.longrepr[2].removeprefix("Skipped: ")] += 1
+    if reasons:
+        terminalreporter.section("skipped, by reason")
+    for reason, count in reasons.most_common():
+        terminalreporter.line(f"{count:5d}  {reason}")
