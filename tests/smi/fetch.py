@@ -1,0 +1,182 @@
+"""Fetch real nvidia-smi binaries from Debian's non-free archive: ``python -m tests.smi.fetch FOLDER``.
+
+Makes FOLDER/<branch>/nvidia-smi and FOLDER/<branch>/lib/libnvidia-ml.so.1 and writes what they are to FOLDER/MANIFEST.tsv.  Packages are
+downloaded and unpacked, never installed: apt gets state folders and a sources file of its own in FOLDER/apt, and the archive's address is the one
+that the machine's own apt uses.  A branch that the archive has no longer is reported, and only a branch the tests need is an error.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+EXIT_ENVIRONMENT = 4
+KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+SUITES = ("bookworm", "sid", "experimental")
+NEEDED = (470, 550)
+
+
+@dataclass(frozen=True)
+class Branch:
+    """One driver branch and the names its packages go by in the suites (the newest version of the branch is taken)."""
+
+    number: int
+    programs: tuple[str, ...]
+    libraries: tuple[str, ...]
+
+
+BRANCHES = (
+    Branch(470, ("nvidia-tesla-470-smi",), ("libnvidia-tesla-470-ml1",)),
+    Branch(525, ("nvidia-tesla-smi",), ("libnvidia-tesla-ml1",)),
+    Branch(535, ("nvidia-tesla-535-smi", "nvidia-smi"), ("libnvidia-tesla-535-ml1", "libnvidia-ml1")),
+    Branch(550, ("nvidia-smi", "nvidia-tesla-550-smi"), ("libnvidia-ml1", "libnvidia-tesla-550-ml1")),
+    Branch(555, ("nvidia-smi",), ("libnvidia-ml1",)),
+)
+
+
+class FetchError(Exception):
+    """What the machine or the archive lacks, in one line."""
+
+
+def output(command: list[str], cwd: Path | None = None) -> str:
+    """The standard output of ``command``; FetchError with its last error line where it fails."""
+    try:
+        done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=cwd, stdin=subprocess.DEVNULL)
+    except FileNotFoundError as error:
+        raise FetchError(f"{command[0]} is not on this machine: the binaries come from Debian packages, so this needs Debian or its kin") from error
+    if done.returncode != 0:
+        lines = done.stderr.strip().splitlines() or ["no message"]
+        raise FetchError(f"{' '.join(command[:2])} ... ended with {done.returncode}: {" / ".join(lines[-2:])}")
+    return done.stdout
+
+
+def archive() -> str:
+    """The address of the Debian archive that this machine's apt uses (asked of apt itself, so mirrors and proxies hold)."""
+    lines = output(["apt-get", "indextargets", "--format", "$(ORIGIN) $(REPO_URI) $(CODENAME)"]).splitlines()
+    for origin, address, codename in (line.split(" ") for line in lines if line.count(" ") == 2):
+        if origin == "Debian" and "security" not in codename:
+            return address
+    raise FetchError("apt knows no Debian archive yet: run apt-get update once, then this again")
+
+
+class Apt:
+    """apt with state folders and sources of its own under ``home``; the machine's proxy and certificate settings hold, its packages are untouched."""
+
+    def __init__(self, home: Path) -> None:
+        for folder in ("lists/partial", "cache/archives/partial", "debs"):
+            (home / folder).mkdir(parents=True, exist_ok=True)
+        self.debs = home / "debs"
+        sources = home / "sources.list"
+        address = archive()
+        sources.write_text("".join(f"deb [signed-by={KEYRING}] {address} {suite} non-free\n" for suite in SUITES))
+        settings = {
+            "Dir::Etc::sourcelist": sources.resolve(),
+            "Dir::Etc::sourceparts": "-",
+            "Dir::State::lists": (home / "lists").resolve(),
+            "Dir::Cache": (home / "cache").resolve(),
+            "APT::Sandbox::User": "root",
+            "Acquire::Languages": "none",
+            "Acquire::Retries": "3",
+        }
+        self.options = [word for key, value in settings.items() for word in ("-o", f"{key}={value}")]
+
+    def update(self) -> None:
+        """Read the archive's index of these suites."""
+        output(["apt-get", *self.options, "-qq", "update"])
+
+    def newest(self, packages: tuple[str, ...], branch: int) -> tuple[str, str] | None:
+        """(package, version) of the newest version of ``branch`` among ``packages``; None where the archive has none."""
+        lines = output(["apt-cache", *self.options, "madison", *packages]).splitlines()
+        offers = [(package.strip(), version.strip()) for package, version, _ in (line.split("|") for line in lines)]
+        offers = [(package, version) for package, version in offers if version.rpartition(":")[2].startswith(f"{branch}.")]
+        return max(offers, key=lambda offer: version_key(offer[1]), default=None)
+
+    def unpack(self, package: str, version: str, into: Path) -> Path:
+        """Download one package and unpack it into ``into``; the path of the package file."""
+        output(["apt-get", *self.options, "-qq", "download", f"{package}={version}"], cwd=self.debs)
+        (found,) = self.debs.glob(f"{package}_{version.replace(':', '%3a')}_*.deb")
+        into.mkdir(parents=True, exist_ok=True)
+        output(["dpkg-deb", "-x", str(found), str(into)])
+        return found
+
+
+def version_key(version: str) -> list[int]:
+    """A package version's upstream part as numbers: 550.163.01-5.1 gives [550, 163, 1]."""
+    upstream = version.rpartition(":")[2].partition("-")[0]
+    return [int(part) for part in upstream.split(".") if part.isdigit()]
+
+
+def sha256(path: Path) -> str:
+    """Hash of a file's bytes."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def the_file(folder: Path, pattern: str) -> Path:
+    """The one regular file of ``pattern`` under ``folder``."""
+    found = [path for path in sorted(folder.rglob(pattern)) if path.is_file() and not path.is_symlink()]
+    if len(found) != 1:
+        raise FetchError(f"{folder.name} holds {len(found)} files {pattern}, one was expected")
+    return found[0]
+
+
+def fetch_branch(apt: Apt, branch: Branch, home: Path) -> list[str] | None:
+    """Fetch one branch; its line of the manifest, or None where the archive has no such version."""
+    program = apt.newest(branch.programs, branch.number)
+    library = apt.newest(branch.libraries, branch.number)
+    if program is None or library is None:
+        return None
+    unpacked = home / "apt" / f"unpacked-{branch.number}"
+    shutil.rmtree(unpacked, ignore_errors=True)
+    package = apt.unpack(*program, unpacked / "smi")
+    apt.unpack(*library, unpacked / "lib")
+    target = home / str(branch.number)
+    (target / "lib").mkdir(parents=True, exist_ok=True)
+    shutil.copy2(the_file(unpacked / "lib", "libnvidia-ml.so.*.*"), target / "lib" / "libnvidia-ml.so.1")
+    shutil.copy2(the_file(unpacked / "smi", "nvidia-smi"), target / "nvidia-smi.new")
+    (target / "nvidia-smi.new").rename(target / "nvidia-smi")  # last and whole: its presence says that the branch is complete
+    shutil.rmtree(unpacked)
+    return [str(branch.number), *program, sha256(package), sha256(target / "nvidia-smi"), sha256(target / "lib" / "libnvidia-ml.so.1")]
+
+
+def fetch(home: Path) -> list[str]:
+    """Fetch what ``home`` lacks; one line of text a branch.  FetchError where a needed branch cannot be had."""
+    manifest = home / "MANIFEST.tsv"
+    known = {line.split("\t")[0]: line.split("\t") for line in manifest.read_text().splitlines()[1:]} if manifest.exists() else {}
+    missing = [branch for branch in BRANCHES if str(branch.number) not in known or not (home / str(branch.number) / "nvidia-smi").exists()]
+    if missing:
+        if not KEYRING.exists():
+            raise FetchError(f"{KEYRING} is missing: apt-get install -y debian-archive-keyring")
+        apt = Apt(home / "apt")
+        apt.update()
+        for branch in missing:
+            line = fetch_branch(apt, branch, home)
+            if line is not None:
+                known[line[0]] = line
+            elif branch.number in NEEDED:
+                raise FetchError(f"the archive has no nvidia-smi of branch {branch.number} ({', '.join(branch.programs)} in {', '.join(SUITES)})")
+    header = ["branch", "package", "version", "sha256 of the package", "sha256 of nvidia-smi", "sha256 of libnvidia-ml.so.1"]
+    rows = [known[str(branch.number)] for branch in BRANCHES if str(branch.number) in known]
+    manifest.write_text("".join("\t".join(row) + "\n" for row in [header, *rows]))
+    absent = [f"{branch.number}  not in the archive" for branch in BRANCHES if str(branch.number) not in known]
+    return [f"{row[0]}  {row[1]} {row[2]}  sha256 {row[4][:16]}" for row in rows] + absent
+
+
+def main(arguments: list[str]) -> int:
+    """Fetch into the folder named; 0, or 4 with one line of what is lacking."""
+    home = Path(arguments[0])
+    home.mkdir(parents=True, exist_ok=True)
+    try:
+        lines = fetch(home)
+    except FetchError as error:
+        sys.stderr.write(f"nvidia-smi binaries: {error}\n")
+        return EXIT_ENVIRONMENT
+    sys.stdout.write(f"nvidia-smi binaries in {home}:\n" + "".join(f"  {line}\n" for line in lines))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
