@@ -50,7 +50,7 @@ def output(command: list[str], cwd: Path | None = None) -> str:
         raise FetchError(f"{command[0]} is not on this machine: the binaries come from Debian packages, so this needs Debian or its kin") from error
     if done.returncode != 0:
         lines = done.stderr.strip().splitlines() or ["no message"]
-        raise FetchError(f"{' '.join(command[:2])} ... ended with {done.returncode}: {" / ".join(lines[-2:])}")
+        raise FetchError(f"{' '.join(command[:2])} ... ended with {done.returncode}: {' | '.join(lines[-2:])}")
     return done.stdout
 
 
