@@ -119,7 +119,7 @@ def the_file(folder: Path, pattern: str) -> Path:
     """The one regular file of ``pattern`` under ``folder``."""
     found = [path for path in sorted(folder.rglob(pattern)) if path.is_file() and not path.is_symlink()]
     if len(found) != 1:
-        raise FetchError(f"{folder.name} holds {len(found)} files {pattern}, one was expected")
+        raise FetchError(f"{folder} holds {len(found)} files {pattern}, one was expected")
     return found[0]
 
 
@@ -135,8 +135,8 @@ def fetch_branch(apt: Apt, branch: Branch, home: Path) -> list[str] | None:
     apt.unpack(*library, unpacked / "lib")
     target = home / str(branch.number)
     (target / "lib").mkdir(parents=True, exist_ok=True)
-    shutil.copy2(the_file(unpacked / "lib", "libnvidia-ml.so.*.*"), target / "lib" / "libnvidia-ml.so.1")
-    shutil.copy2(the_file(unpacked / "smi", "nvidia-smi"), target / "nvidia-smi.new")
+    shutil.copy2(the_file(unpacked / "lib" / "usr" / "lib", "libnvidia-ml.so.*.*"), target / "lib" / "libnvidia-ml.so.1")
+    shutil.copy2(the_file(unpacked / "smi" / "usr" / "lib", "nvidia-smi"), target / "nvidia-smi.new")
     (target / "nvidia-smi.new").rename(target / "nvidia-smi")  # last and whole: its presence says that the branch is complete
     shutil.rmtree(unpacked)
     return [str(branch.number), *program, sha256(package), sha256(target / "nvidia-smi"), sha256(target / "lib" / "libnvidia-ml.so.1")]
