@@ -9,6 +9,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+import yaml
+
 from harness.words.errors import InputError, MissingError, UsageError, did_you_mean
 
 ID_SHAPE = re.compile(r"[A-Za-z0-9._-]{1,128}")
@@ -116,8 +118,6 @@ class Workspace:
         path = self.profiles / "boards.yaml"
         if not path.is_file():
             return {}
-        import yaml
-
         try:
             loaded = yaml.safe_load(path.read_text("utf-8"))
         except (yaml.YAMLError, UnicodeDecodeError) as error:

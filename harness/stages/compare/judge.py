@@ -88,7 +88,7 @@ def _explain(expected: Expected, actual: Actual, states: Collection[str]) -> lis
 
 def _lines(expected: bytes, actual: bytes) -> list[Finding]:
     """The first line that differs though every reading is the same: bytes of layout, which belong to no element."""
-    for number, (wanted, got) in enumerate(zip_longest(expected.splitlines(True), actual.splitlines(True)), 1):
+    for number, (wanted, got) in enumerate(zip_longest(expected.splitlines(keepends=True), actual.splitlines(keepends=True)), 1):
         if wanted != got:
             return [Finding(None, f"line {number}", INVENTED, _shown(wanted), _shown(got))]
     return []

@@ -14,6 +14,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from harness.stages.compare.case import INVENTED, Finding
 from harness.stages.compare.keyed import distinct
 from harness.words.errors import InputError, did_you_mean
@@ -51,8 +53,6 @@ def load(path: Path) -> list[Rule]:
     """The rules in ``path``; none when the file is not there.  Raises InputError naming the file and the rule."""
     if not path.is_file():
         return []
-    import yaml
-
     try:
         loaded = yaml.safe_load(path.read_text("utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:

@@ -1,0 +1,54 @@
+"""The JSON of a check, version 1: the contract with scripts and CI."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from harness.stages.compare import Case, Counts, total
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+VERSION = 1
+
+
+def check(cases: Iterable[Case]) -> dict[str, Any]:
+    """The document of a check: ``version``, ``cases``, ``totals`` (cases, the counts, findings, rows)."""
+    listed = list(cases)
+    counts, rows = total(listed)
+    totals = {
+        "cases": len(listed),
+        "parity": sum(1 for case in listed if case.parity),
+        "gpus": sum(case.gpus for case in listed),
+        **asdict(counts),
+        "rows": asdict(rows),
+        "findings": sum(len(case.findings) for case in listed),
+    }
+    return {"version": VERSION, "cases": [_case(case) for case in listed], "totals": totals}
+
+
+def _case(case: Case) -> dict[str, Any]:
+    return {
+        "id": case.id,
+        "kind": case.kind,
+        "renderer": case.renderer,
+        "driver": case.driver,
+        "layout": case.layout,
+        "gpus": case.gpus,
+        **_counts(case.counts),
+        "bytes": case.bytes,
+        "rows": _counts(case.rows),
+        "findings": [asdict(finding) for finding in case.findings],
+        "drift": list(case.drift),
+    }
+
+
+def _counts(counts: Counts) -> dict[str, int]:
+    return asdict(counts)
+
+
+def text(document: dict[str, Any]) -> str:
+    """The document as JSON text: two spaces, keys in the order of the contract, one last line end."""
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"

@@ -1,0 +1,72 @@
+"""A check as text for people: one line a case, then what was found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rich.console import Console
+
+    from harness.stages.compare import Case, Finding
+
+SHOWN = 20
+"""Findings printed in full for a case; the JSON has them all."""
+
+
+def check(cases: Iterable[Case], console: Console) -> None:
+    """Print the cases on ``console``: a table, the first findings of each, a last line with the outcome."""
+    listed = list(cases)
+    console.print(_table(listed))
+    for case in listed:
+        _findings(case, console)
+    console.print(Text(summary(listed)))
+
+
+def summary(cases: list[Case]) -> str:
+    """The last line: how many cases reach parity, over how many elements."""
+    good = sum(1 for case in cases if case.parity)
+    elements = sum(case.counts.elements for case in cases)
+    findings = sum(len(case.findings) for case in cases)
+    drift = sum(len(case.drift) for case in cases)
+    line = f"parity: {good} of {len(cases)} captures, {elements} elements, {findings} findings"
+    return line + (f", {drift} files drifted" if drift else "")
+
+
+def _table(cases: list[Case]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for name in ("capture", "driver", "layout"):
+        table.add_column(name, no_wrap=True)
+    for name in ("gpus", "elements", "exact", "unmodelled", "assumed", "rules", "findings"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("bytes", no_wrap=True)
+    for case in cases:
+        counts = case.counts
+        ruled = counts.volatile + counts.tolerated + counts.gaps + counts.deferred
+        numbers = (case.gpus, counts.elements, counts.exact, counts.unmodelled, counts.assumed, ruled, len(case.findings))
+        table.add_row(Text(case.id), Text(case.driver), Text(case.layout), *(str(number) for number in numbers), Text(case.bytes))
+    return table
+
+
+def _findings(case: Case, console: Console) -> None:
+    for line in case.drift:
+        console.print(Text(f"drift: {line}"))
+    for finding in case.findings[:SHOWN]:
+        console.print(Text(f"{case.id}: {line_of(finding)}"))
+    more = len(case.findings) - SHOWN
+    if more > 0:
+        console.print(Text(f"{case.id}: and {more} more (--json FILE has them all)"))
+
+
+def line_of(finding: Finding) -> str:
+    """One finding as one line: kind, path, both sides."""
+    rule = f" ({finding.rule})" if finding.rule else ""
+    return f"{finding.kind} {finding.path}: expected {_side(finding.expected)}, got {_side(finding.actual)}{rule}"
+
+
+def _side(text: str | None) -> str:
+    return "nothing" if text is None else repr(text)
