@@ -1,0 +1,225 @@
+"""The driver tree: nodes of exact driver versions, each a parent and a delta, resolved to what one driver prints and asks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from harness.tables import changes, rows, strictyaml
+from harness.tables.layout import Element, parse_element
+from harness.tables.shipped import shipped
+from harness.words.errors import InputError, did_you_mean
+from harness.words.state import State
+from harness.words.version import DriverVersion
+
+SHAPES = ("u32", "i32", "string", "processes", "keyed", "handle", "ok")
+_NODE_KEYS = frozenset(("format", "version", "parent", "seen", "dtd", "declaration", "texts", "elements", "changes", "field_ids", "slots", "routes",
+                        "escapes"))  # fmt: skip
+
+
+@dataclass(frozen=True)
+class SlotDef:
+    """One entry of the private table: its number and the shape of its call."""
+
+    number: int
+    shape: str
+
+
+@dataclass(frozen=True)
+class Node:
+    """One node of the tree as its file has it; ``source`` is the file's name."""
+
+    version: DriverVersion
+    parent: DriverVersion | None
+    seen: tuple[str, ...]
+    spec: Mapping[str, Any]
+    source: str
+    where: str
+
+
+@dataclass(frozen=True)
+class Driver:
+    """One driver, resolved.
+
+    version    the version asked for
+    node       the node that answered
+    assumed    True when the version has no node of its own: layout and routes are those of the nearest older node, else the oldest
+    layout     root element (nvidia_smi_log)
+    dtd        file name in the DOCTYPE line
+    declaration  the XML declaration line
+    texts      return code -> text printed instead of a value
+    field_ids  name -> id for nvmlDeviceGetFieldValues
+    slots      name -> slot of the private table
+    routes     row id -> route, for every row the layout prints
+    escapes    row id -> ``none`` for texts printed without XML escapes
+    """
+
+    version: DriverVersion
+    node: DriverVersion
+    assumed: bool
+    layout: Element
+    dtd: str
+    declaration: str
+    texts: Mapping[int, str]
+    field_ids: Mapping[str, int]
+    slots: Mapping[str, SlotDef]
+    routes: Mapping[str, rows.Route]
+    escapes: Mapping[str, str]
+    _states: dict[str, State] = field(default_factory=dict, compare=False)
+
+    def state_of(self, text: str) -> State | None:
+        """The state a text stands for on this driver, or None when it is a value."""
+        if not self._states:
+            for code, printed in sorted(self.texts.items()):
+                state = State.of_code(code)
+                if state is not None and printed:
+                    self._states.setdefault(printed, state)
+        return self._states.get(text)
+
+    def text_of(self, code: int) -> str:
+        """The text printed for a return code; a code the binary does not know prints an empty body."""
+        return self.texts.get(code, "")
+
+
+class DriverTree:
+    """All nodes, shipped and of the workspace; the latter win."""
+
+    def __init__(self, nodes: Mapping[DriverVersion, Node]) -> None:
+        self.nodes = dict(sorted(nodes.items(), key=lambda item: item[0]))
+        self._resolved: dict[DriverVersion, Driver] = {}
+
+    def versions(self) -> tuple[DriverVersion, ...]:
+        """Versions with a node, ascending."""
+        return tuple(self.nodes)
+
+    def nearest(self, version: DriverVersion) -> DriverVersion:
+        """The node for a version: its own, else the nearest older, else the oldest."""
+        if version in self.nodes:
+            return version
+        older = [known for known in self.nodes if known < version]
+        return older[-1] if older else next(iter(self.nodes))
+
+    def resolve(self, version: DriverVersion | str) -> Driver:
+        """What a driver version prints and asks; ``assumed`` tells that it has no node of its own."""
+        wanted = DriverVersion(version) if isinstance(version, str) else version
+        node = self.nearest(wanted)
+        if node not in self._resolved:
+            self._resolved[node] = self._build(node)
+        known = self._resolved[node]
+        if wanted.text == known.version.text:
+            return known
+        return Driver(wanted, known.node, node != wanted, known.layout, known.dtd, known.declaration, known.texts, known.field_ids, known.slots,
+                      known.routes, known.escapes)  # fmt: skip
+
+    def chain(self, version: DriverVersion) -> list[Node]:
+        """The nodes from the root down to ``version``; InputError for an unknown parent or a cycle."""
+        chain: list[Node] = []
+        current: DriverVersion | None = version
+        while current is not None:
+            node = self.nodes.get(current)
+            if node is None:
+                raise InputError(f"{chain[-1].where}: parent {current} has no node{did_you_mean(str(current), map(str, self.nodes))}")
+            if node in chain:
+                raise InputError(f"{node.where}: node {current} is its own ancestor")
+            chain.append(node)
+            current = node.parent
+        return chain[::-1]
+
+    def _build(self, version: DriverVersion) -> Driver:
+        layout: Element | None = None
+        merged: dict[str, dict[Any, Any]] = {name: {} for name in ("texts", "field_ids", "slots", "routes", "escapes")}
+        plain: dict[str, str] = {}
+        for node in self.chain(version):
+            if "elements" in node.spec:
+                layout = parse_element({"nvidia_smi_log": {"elements": node.spec["elements"]}}, node.where)
+            if layout is None:
+                raise InputError(f"{node.where}: the root node needs elements")
+            layout = changes.apply(layout, node.spec.get("changes", []), node.where)
+            for name, table in merged.items():
+                table.update(node.spec.get(name, {}))
+                for gone in [key for key, value in table.items() if value is None]:
+                    del table[gone]
+            plain.update({name: str(node.spec[name]) for name in ("dtd", "declaration") if name in node.spec})
+        where = self.nodes[version].where
+        assert layout is not None
+        return Driver(
+            version, version, False, layout, plain.get("dtd", ""), plain.get("declaration", ""),
+            {int(code): str(text) for code, text in merged["texts"].items()},
+            {str(name): int(number) for name, number in merged["field_ids"].items()},
+            {str(name): _slot(name, spec, where) for name, spec in merged["slots"].items()},
+            _routes(layout, merged["routes"], where), merged["escapes"],
+        )  # fmt: skip
+
+
+def _slot(name: str, spec: Any, where: str) -> SlotDef:
+    if not isinstance(spec, dict) or spec.get("shape") not in SHAPES or not isinstance(spec.get("number"), int):
+        raise InputError(f"{where}: slot {name!r} is {{number, shape}} with a shape of {', '.join(SHAPES)}")
+    return SlotDef(spec["number"], spec["shape"])
+
+
+def _routes(layout: Element, overrides: Mapping[str, Any], where: str) -> dict[str, rows.Route]:
+    table = rows.load()
+    for name in overrides:
+        if name not in table:
+            raise InputError(f"{where}: route of unknown row {name!r}{did_you_mean(str(name), table)}")
+    routes: dict[str, rows.Route] = {}
+    for name in needed_rows(layout):
+        if name not in table:
+            raise InputError(f"{where}: the layout names an unknown row {name!r}{did_you_mean(name, table)}")
+        route = rows.parse_route(overrides[name], where) if name in overrides else table[name].route
+        if route is not None:
+            routes[name] = route
+    for name, spec in overrides.items():
+        routes.setdefault(name, rows.parse_route(spec, where))
+    return routes
+
+
+def needed_rows(layout: Element) -> list[str]:
+    """Row ids a layout prints or asks for a predicate or a collapse, each once, in order."""
+    found: dict[str, None] = {}
+    for _, element in layout.walk():
+        for _, row in element.attributes:
+            found[row] = None
+        if element.row is not None:
+            found[element.row] = None
+        if element.collapse is not None:
+            found[element.collapse] = None
+        if element.when is not None and element.when.kind == "answered":
+            found[element.when.name] = None
+    return list(found)
+
+
+def parse_node(document: strictyaml.Document) -> Node:
+    """A node from its document; InputError with file and line."""
+    spec = document.value
+    if not isinstance(spec, dict):
+        raise InputError(f"{document.source}:1: a driver node is a mapping")
+    for key in spec:
+        if key not in _NODE_KEYS:
+            raise InputError(f"{document.where((key,))}: unknown key {key!r}{did_you_mean(str(key), _NODE_KEYS)}")
+    if spec.get("format") != 1:
+        raise InputError(f"{document.where(('format',))}: format {spec.get('format')!r} is not one this version reads (1)")
+    if not isinstance(spec.get("version"), str):
+        raise InputError(f"{document.where(('version',))}: version is missing or not quoted text")
+    parent = spec.get("parent")
+    return Node(
+        DriverVersion(spec["version"]), None if parent is None else DriverVersion(str(parent)), tuple(map(str, spec.get("seen", []))), spec,
+        document.source, document.where(()),
+    )  # fmt: skip
+
+
+def load(root: Path | None = None) -> DriverTree:
+    """The tree: shipped nodes, then those of the workspace ``root`` (``profiles/drivers/*.yaml``), which win over shipped ones."""
+    nodes: dict[DriverVersion, Node] = {}
+    folders = [shipped("profiles", "drivers")]
+    if root is not None and (root / "profiles" / "drivers").resolve() != folders[0].resolve():
+        folders.append(root / "profiles" / "drivers")
+    for folder in folders:
+        for path in sorted(folder.glob("*.yaml")):
+            node = parse_node(strictyaml.load_file(path, f"profiles/drivers/{path.name}"))
+            nodes[node.version] = node
+    if not nodes:
+        raise InputError(f"{folders[0]}: no driver nodes; the installation is incomplete")
+    return DriverTree(nodes)

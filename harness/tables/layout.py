@@ -1,0 +1,160 @@
+"""Layouts: the ordered tree of elements a driver prints, and the row of each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from harness.words.errors import InputError, did_you_mean
+
+REPEATS = ("gpus", "memory_clocks", "graphics_clocks", "processes", "accounted_processes", "mig_devices", "retired_pages")
+FORMS = ("line", "block", "empty")
+ARCHITECTURES = ("kepler", "maxwell", "pascal", "volta", "turing", "ampere", "ada", "hopper", "blackwell", "rubin")
+_PREDICATE = re.compile(r"(arch)(<|>=)([a-z]+)|(!?)answered\(([a-z0-9_.]+)\)|mode\(([a-z_]+)\)")
+_KEYS = frozenset(("row", "elements", "when", "repeat", "form", "collapse", "none", "attributes"))
+
+
+@dataclass(frozen=True)
+class Predicate:
+    """A condition on presence, one of a closed set.
+
+    kind  ``arch`` (compares the board's architecture with ``name`` by ``sign``), ``answered`` (the row ``name`` answers a value; with sign
+          ``!`` it does not), ``mode`` (the device's mode ``name`` holds)
+    """
+
+    kind: str
+    name: str
+    sign: str = ""
+
+    @classmethod
+    def parse(cls, text: str, where: str) -> Predicate:
+        """``arch>=ampere``, ``arch<turing``, ``answered(row)``, ``!answered(row)``, ``mode(name)``."""
+        match = _PREDICATE.fullmatch(text)
+        if match is None:
+            raise InputError(f"{where}: predicate {text!r} is not arch<name, arch>=name, answered(row), !answered(row) or mode(name)")
+        if match[1]:
+            if match[3] not in ARCHITECTURES:
+                raise InputError(f"{where}: unknown architecture {match[3]!r}{did_you_mean(match[3], ARCHITECTURES)}")
+            return cls("arch", match[3], match[2])
+        if match[5]:
+            return cls("answered", match[5], match[4])
+        return cls("mode", match[6])
+
+    def __str__(self) -> str:
+        if self.kind == "arch":
+            return f"arch{self.sign}{self.name}"
+        return f"{self.sign}{self.kind}({self.name})"
+
+    def holds_for(self, architecture: str | None) -> bool:
+        """Whether an ``arch`` predicate holds; a board whose architecture is not known counts as older than every named one."""
+        known = architecture in ARCHITECTURES
+        older = not known or ARCHITECTURES.index(str(architecture)) < ARCHITECTURES.index(self.name)
+        return older if self.sign == "<" else not older
+
+
+@dataclass(frozen=True)
+class Element:
+    """One element of a layout.
+
+    name        the tag
+    row         row id of its text; None for an element with children
+    children    elements inside, in order
+    when        predicate on its presence; None = always
+    repeat      the list it is repeated for, one of REPEATS; None = once
+    form        ``line`` <a>text</a>; ``block`` text on a line of its own; ``empty`` an open and a close line
+    collapse    row id: when that row answers a state, the element is one line with the state's text instead of its children
+    none        text printed as a block when the list inside has no entry (mig_devices: None)
+    attributes  (attribute, row id)
+    """
+
+    name: str
+    row: str | None = None
+    children: tuple[Element, ...] = ()
+    when: Predicate | None = None
+    repeat: str | None = None
+    form: str = "line"
+    collapse: str | None = None
+    none: str | None = None
+    attributes: tuple[tuple[str, str], ...] = ()
+
+    def child(self, name: str) -> Element | None:
+        """The child called ``name``, or None."""
+        return next((child for child in self.children if child.name == name), None)
+
+    def walk(self, prefix: str = "") -> Iterator[tuple[str, Element]]:
+        """Every element below and including this one, with its path from ``prefix``."""
+        path = f"{prefix}/{self.name}" if prefix else self.name
+        yield path, self
+        for child in self.children:
+            yield from child.walk(path)
+
+    def rows(self) -> Iterator[str]:
+        """Row ids of all texts and attributes, in order."""
+        for _, element in self.walk():
+            for _, row in element.attributes:
+                yield row
+            if element.row is not None:
+                yield element.row
+
+
+def parse_elements(spec: Any, where: str) -> tuple[Element, ...]:
+    """Elements from a list of one-key mappings: ``name: row id`` or ``name: {row, elements, when, ...}``."""
+    if not isinstance(spec, list):
+        raise InputError(f"{where}: elements are a list")
+    return tuple(parse_element(item, where) for item in spec)
+
+
+def parse_element(item: Any, where: str) -> Element:
+    """One element from its mapping."""
+    if not isinstance(item, dict) or len(item) != 1:
+        raise InputError(f"{where}: an element is a mapping with one key, its name: {item!r}")
+    name, spec = next(iter(item.items()))
+    if isinstance(spec, str):
+        return Element(str(name), row=spec)
+    if not isinstance(spec, dict):
+        raise InputError(f"{where}: element {name!r} needs a row id or a mapping")
+    unknown = sorted(str(key) for key in spec if key not in _KEYS)
+    if unknown:
+        raise InputError(f"{where}: element {name!r}: unknown key {unknown[0]!r}{did_you_mean(unknown[0], _KEYS)}")
+    if spec.get("repeat", REPEATS[0]) not in REPEATS:
+        raise InputError(f"{where}: element {name!r}: unknown repeat {spec['repeat']!r}{did_you_mean(str(spec['repeat']), REPEATS)}")
+    if spec.get("form", FORMS[0]) not in FORMS:
+        raise InputError(f"{where}: element {name!r}: unknown form {spec['form']!r}; it is one of {', '.join(FORMS)}")
+    when = spec.get("when")
+    return Element(
+        name=str(name),
+        row=spec.get("row"),
+        children=parse_elements(spec.get("elements", []), where),
+        when=None if when is None else Predicate.parse(str(when), where),
+        repeat=spec.get("repeat"),
+        form=str(spec.get("form", "line")),
+        collapse=spec.get("collapse"),
+        none=spec.get("none"),
+        attributes=tuple((str(key), str(row)) for key, row in spec.get("attributes", {}).items()),
+    )
+
+
+def dump_element(element: Element) -> dict[str, Any]:
+    """The mapping ``parse_element`` reads."""
+    spec: dict[str, Any] = {}
+    for key in ("row", "repeat", "collapse", "none"):
+        if getattr(element, key) is not None:
+            spec[key] = getattr(element, key)
+    if element.when is not None:
+        spec["when"] = str(element.when)
+    if element.form != "line":
+        spec["form"] = element.form
+    if element.attributes:
+        spec["attributes"] = dict(element.attributes)
+    if element.children:
+        spec["elements"] = [dump_element(child) for child in element.children]
+    if set(spec) == {"row"}:
+        return {element.name: element.row}
+    return {element.name: spec}
+
+
+def with_children(element: Element, children: tuple[Element, ...]) -> Element:
+    """``element`` with other children."""
+    return replace(element, children=children)

@@ -1,0 +1,129 @@
+"""Rows: what each reading is, whatever element it stands under: label, format, profile key and route."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.tables import formats, strictyaml
+from harness.words.errors import InputError, did_you_mean
+
+ROUTE_KINDS = ("call", "fieldvalue", "slot", "member", "literal", "clock")
+BASES = ("public", "field", "slot", "assumed", "literal")
+_BASIS = {"call": "public", "fieldvalue": "field", "slot": "slot", "member": "public", "literal": "literal", "clock": "public"}
+_ROUTE_KEYS = frozenset(("args", "out", "scope", "key", "bits", "basis", "why"))
+
+
+@dataclass(frozen=True)
+class Route:
+    """Where nvidia-smi gets a reading from.
+
+    kind     ``call`` a function of the header, ``fieldvalue`` a field id through nvmlDeviceGetFieldValues, ``slot`` an entry of the private
+             table, ``member`` a member of the enclosing list's entry, ``literal`` a state printed without asking, ``clock`` the clock
+    target   the function's, field id's, slot's or member's name; the state's name for a literal
+    args     the function's other arguments by header name: a number, or ``$name`` of the enclosing list's entry
+    out      the out parameter, or ``parameter.member`` of a struct
+    scope    scope id of a field value
+    key      second argument of a keyed slot
+    bits     (lowest bit, width) of the reading inside the integer that comes back
+    basis    public, field, slot (measured on the driver's branch), assumed (slot or literal carried over from the nearest measured branch)
+    why      the evidence, one line, where the header alone is not enough
+    """
+
+    kind: str
+    target: str
+    args: tuple[tuple[str, int | str], ...] = ()
+    out: str = ""
+    scope: int = 0
+    key: int | None = None
+    bits: tuple[int, int] | None = None
+    basis: str = "public"
+    why: str = ""
+
+    def pick(self, raw: int) -> int:
+        """The reading inside ``raw``: its bits, or ``raw`` itself."""
+        if self.bits is None:
+            return raw
+        low, width = self.bits
+        return (raw >> low) & ((1 << width) - 1)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row.
+
+    id      the name layouts, findings and rules use
+    label   the row's label in ``nvidia-smi -q``
+    format  name in ``formats``
+    field   profile key the reading is derived into ('' for a reading that no key holds: literals)
+    route   where it comes from unless the driver says otherwise; None for a row that only some drivers route
+    """
+
+    id: str
+    label: str
+    format: str
+    field: str
+    route: Route | None
+
+    @property
+    def form(self) -> formats.Format:
+        """The row's format."""
+        return formats.get(self.format)
+
+
+def parse_route(spec: Any, where: str) -> Route:
+    """A route from its mapping; ``where`` is ``file:line`` for messages."""
+    if not isinstance(spec, dict):
+        raise InputError(f"{where}: a route is a mapping such as {{call: nvmlDeviceGetName, out: name}}")
+    kinds = [kind for kind in ROUTE_KINDS if kind in spec]
+    if len(kinds) != 1:
+        raise InputError(f"{where}: a route has exactly one of {', '.join(ROUTE_KINDS)}")
+    kind = kinds[0]
+    for name in spec:
+        if name != kind and name not in _ROUTE_KEYS:
+            raise InputError(f"{where}: unknown route key {name!r}{did_you_mean(str(name), _ROUTE_KEYS)}")
+    basis = str(spec.get("basis", _BASIS[kind]))
+    if basis not in BASES:
+        raise InputError(f"{where}: unknown basis {basis!r}; it is one of {', '.join(BASES)}")
+    bits = spec.get("bits")
+    return Route(
+        kind=kind,
+        target=str(spec[kind]),
+        args=tuple((str(name), value) for name, value in spec.get("args", {}).items()),
+        out=str(spec.get("out", "")),
+        scope=int(spec.get("scope", 0)),
+        key=None if spec.get("key") is None else int(spec["key"]),
+        bits=None if bits is None else (int(bits[0]), int(bits[1])),
+        basis=basis,
+        why=str(spec.get("why", "")),
+    )
+
+
+def load(folder: Path | None = None) -> Mapping[str, Row]:
+    """Every row by id, from ``rows/*.yaml``; InputError for an unknown key, format, a repeated id."""
+    folder = folder or Path(__file__).with_name("rows")
+    if folder not in _cache:
+        rows: dict[str, Row] = {}
+        for path in sorted(folder.glob("*.yaml")):
+            _load_file(path, rows)
+        _cache[folder] = rows
+    return _cache[folder]
+
+
+_cache: dict[Path, Mapping[str, Row]] = {}
+
+
+def _load_file(path: Path, rows: dict[str, Row]) -> None:
+    document = strictyaml.load_file(path, f"rows/{path.name}")
+    for identifier, spec in document.value["rows"].items():
+        where = document.where(("rows", identifier))
+        unknown = set(spec) - {"label", "format", "field", "route"}
+        if unknown or not isinstance(identifier, str):
+            raise InputError(f"{where}: row {identifier!r} has unknown keys {sorted(unknown)}")
+        if identifier in rows:
+            raise InputError(f"{where}: row {identifier!r} is given twice")
+        formats.get(spec["format"])
+        route = parse_route(spec["route"], where) if "route" in spec else None
+        rows[identifier] = Row(identifier, str(spec["label"]), spec["format"], str(spec.get("field", identifier)), route)

@@ -1,0 +1,139 @@
+"""YAML as this project accepts it: mappings, lists and plain scalars, with the line of every key kept for messages.
+
+Refused, each with file and line: duplicate keys, anchors and aliases, tags, merge keys, keys that are neither text nor
+whole numbers, documents over the size or depth cap.  Booleans are ``true`` and ``false`` only; dates stay text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from harness.words.errors import InputError
+
+MAX_BYTES = 16 * 1024 * 1024
+MAX_DEPTH = 64
+
+Path_ = tuple["str | int", ...]
+
+
+@dataclass
+class Document:
+    """A parsed document: ``value`` is plain dicts, lists and scalars; ``lines`` maps key paths to 1-based lines; ``source`` names the file."""
+
+    value: Any
+    source: str
+    lines: dict[Path_, int] = field(default_factory=dict)
+
+    def where(self, path: Path_) -> str:
+        """``file:line`` of a key path, falling back to the nearest enclosing key that has a line."""
+        while path and path not in self.lines:
+            path = path[:-1]
+        return f"{self.source}:{self.lines.get(path, 1)}"
+
+
+def load_file(path: Path, name: str | None = None) -> Document:
+    """The document in a file; ``name`` is shown in messages instead of the path."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{name or path}: cannot be read: {error.strerror}") from error
+    return load(data, name or str(path))
+
+
+def load(data: bytes | str, source: str) -> Document:
+    """The document in ``data``; InputError with file and line for anything refused."""
+    if len(data) > MAX_BYTES:
+        raise InputError(f"{source}: {len(data)} bytes, more than the {MAX_BYTES} a document may have")
+    try:
+        text = data.decode("utf-8") if isinstance(data, bytes) else data
+    except UnicodeDecodeError as error:
+        raise InputError(f"{source}: byte {error.start} is not UTF-8") from error
+    document = Document(None, source)
+    try:
+        _refuse_anchors(text, source)
+        node = yaml.compose(text, Loader=_LOADER)
+        document.value = None if node is None else _construct(node, (), document)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = mark.line + 1 if mark is not None else 1
+        problem = getattr(error, "problem", None) or str(error).split("\n")[0]
+        raise InputError(f"{source}:{line}: not valid YAML: {problem}") from error
+    return document
+
+
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def _refuse_anchors(text: str, source: str) -> None:
+    depth = 0
+    for event in yaml.parse(text, Loader=_LOADER):
+        line = event.start_mark.line + 1
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
+            raise InputError(f"{source}:{line}: anchors and aliases are not accepted; write the value out")
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise InputError(f"{source}:{line}: nested deeper than {MAX_DEPTH} levels")
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if isinstance(event, (yaml.ScalarEvent, yaml.CollectionStartEvent)) and event.tag is not None:
+            raise InputError(f"{source}:{line}: tags such as {event.tag!r} are not accepted")
+
+
+def _construct(node: yaml.Node, path: Path_, document: Document) -> Any:
+    document.lines.setdefault(path, node.start_mark.line + 1)
+    if isinstance(node, yaml.MappingNode):
+        return _mapping(node, path, document)
+    if isinstance(node, yaml.SequenceNode):
+        return [_construct(item, (*path, index), document) for index, item in enumerate(node.value)]
+    return _scalar(node)
+
+
+def _mapping(node: yaml.MappingNode, path: Path_, document: Document) -> dict[str | int, Any]:
+    result: dict[str | int, Any] = {}
+    for key_node, value_node in node.value:
+        line = key_node.start_mark.line + 1
+        key = _scalar(key_node) if isinstance(key_node, yaml.ScalarNode) else None
+        if key_node.tag.endswith(":merge") or isinstance(key, bool) or not isinstance(key, (str, int)):
+            raise InputError(f"{document.source}:{line}: a key must be plain text or a whole number")
+        if key in result:
+            first = document.lines[(*path, key)]
+            raise InputError(f"{document.source}:{line}: key {key!r} is given twice (first on line {first})")
+        document.lines[(*path, key)] = line
+        result[key] = _construct(value_node, (*path, key), document)
+    return result
+
+
+def _scalar(node: yaml.Node) -> Any:
+    text = str(node.value)
+    kind = node.tag.rsplit(":", 1)[-1]
+    if getattr(node, "style", None) in ("'", '"', "|", ">"):
+        return text
+    if kind == "null":
+        return None
+    if kind == "bool":
+        return {"true": True, "false": False}.get(text, text)
+    if kind == "int":
+        return _integer(text)
+    if kind == "float":
+        return _float(text)
+    return text
+
+
+def _integer(text: str) -> int | str:
+    """A decimal or 0x integer; YAML 1.1's octal, binary, sexagesimal and underscore spellings stay text."""
+    digits = text.lstrip("+-")
+    if digits.startswith("0x"):
+        return int(text, 16)
+    if digits.isdigit() and (digits == "0" or not digits.startswith("0")):
+        return int(text)
+    return text
+
+
+def _float(text: str) -> float | str:
+    """A fraction; YAML 1.1's sexagesimal spelling stays text."""
+    return text if ":" in text else float(text)
