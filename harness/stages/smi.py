@@ -1,0 +1,97 @@
+"""Run a real nvidia-smi on a library: the one module that starts it.
+
+The binary looks for ``libnvidia-ml.so.1`` along LD_LIBRARY_PATH (measured: every branch from 340 to 555 does), so the library's folder is all it
+is told.  It gets an environment made here, never the caller's, so that the same profile gives the same bytes anywhere.
+"""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.words.errors import GateError, InputError, MissingError
+
+LIBRARY_NAME = "libnvidia-ml.so.1"
+OUTPUT_LIMIT = 64 << 20
+_ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LANG": "C", "LC_ALL": "C", "TZ": "UTC", "HOME": "/nonexistent"}
+
+
+@dataclass(frozen=True)
+class SmiRun:
+    """What one run gave: ``status`` is the exit status, or minus the number of the signal that ended it; the streams are raw bytes."""
+
+    status: int
+    stdout: bytes
+    stderr: bytes
+
+
+def find_binaries(folder: Path) -> dict[int, Path]:
+    """The binaries of ``folder`` by branch: {470: folder/470/nvidia-smi, ...}, oldest first.
+
+    Raises MissingError when there is none; the folder is what ``NVPARITY_SMI`` names.
+    """
+    found = {int(path.parent.name): path for path in folder.glob("*/nvidia-smi") if path.parent.name.isdecimal()}
+    if not found:
+        raise MissingError(f"{folder}: no <branch>/nvidia-smi in it; nox -s smi fetches the binaries into build/smi")
+    return dict(sorted(found.items()))
+
+
+def binary_for(branch: int, binaries: Mapping[int, Path]) -> tuple[int, Path]:
+    """The binary for a driver of ``branch``: that branch's own, else the newest older one, else the oldest; with the branch it is of."""
+    older = [number for number in binaries if number <= branch]
+    chosen = max(older) if older else min(binaries)
+    return chosen, binaries[chosen]
+
+
+def run_smi(
+    binary: Path,
+    arguments: Sequence[str],
+    *,
+    library: Path,
+    variables: Mapping[str, str],
+    perturb: int | None = None,
+    limit_s: float = 60.0,
+) -> SmiRun:
+    """Run ``binary arguments`` on ``library`` (a file named libnvidia-ml.so.1) and return what it gave, whatever its exit status.
+
+    ``variables`` are what the library reads: NVPARITY_IMAGE, MOCK_NVML_STATE, MOCK_NVML_CONFIG.  ``perturb`` (1 to 255) sets
+    MALLOC_PERTURB_: glibc fills what is allocated and freed with it, so bytes the library left unwritten show as a difference between two
+    runs.  Each output stream is cut off at 64 MiB (SIGXFSZ: some branches print a list for ever when a library never ends it).
+
+    Raises MissingError when the binary cannot be started, GateError when it does not end within ``limit_s`` seconds.
+    """
+    if library.name != LIBRARY_NAME:
+        raise InputError(f"{library}: nvidia-smi loads a file named {LIBRARY_NAME} and no other")
+    environment = {**_ENVIRONMENT, "LD_LIBRARY_PATH": str(library.resolve().parent), **variables}
+    if perturb is not None:
+        environment["MALLOC_PERTURB_"] = str(perturb)
+    with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
+        try:
+            process = subprocess.Popen(
+                [str(binary.resolve()), *arguments], stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, env=environment, cwd="/"
+            )
+        except OSError as error:
+            raise MissingError(f"{binary}: cannot be started: {error.strerror} (nox -s smi fetches binaries that can)") from error
+        with process:
+            _bound(process.pid)
+            try:
+                status = process.wait(timeout=limit_s)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise GateError(f"{binary} {' '.join(arguments)}: still running after {limit_s:g} s, ended") from None
+        stdout.seek(0)
+        stderr.seek(0)
+        return SmiRun(status, stdout.read(), stderr.read())
+
+
+def _bound(pid: int) -> None:
+    """Bound what the child writes; one that has ended already needs no bound."""
+    try:
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (OUTPUT_LIMIT, OUTPUT_LIMIT))
+        resource.prlimit(pid, resource.RLIMIT_CORE, (0, 0))
+    except ProcessLookupError:
+        return
