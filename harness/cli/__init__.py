@@ -10,6 +10,6 @@ import sys
 
 def main() -> None:
     """Run the command line of this process and exit with a status of ``harness.words.errors.EXIT_TABLE``."""
-    from harness.cli.guard import run  # noqa: PLC0415 - importing the package stays free for those who want a part of it
+    from harness.cli.guard import run
 
     sys.exit(run(sys.argv[1:]))

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 TABLE: dict[str, tuple[str, str]] = {
-    "check": ("checking", "Render captures from the mock library and compare them with what the real node printed."),
-    "import": ("importing", "Make a capture, its profile and its golden hashes from a file that nvidia-smi wrote."),
-    "roundtrip": ("roundtrip", "Write files again from their facts and say whether that gives the same bytes."),
+    "check": ("checking", "Render captures from the mock library, compare with the original."),
+    "import": ("importing", "Make capture, profile and golden hashes from nvidia-smi's output."),
+    "roundtrip": ("roundtrip", "Write files again from their facts; are the bytes the same?"),
     "render": ("rendering", "Print what nvidia-smi would print, from the mock library."),
-    "compile": ("compiling", "Compile a profile into the image that the mock library serves."),
+    "compile": ("compiling", "Compile a profile into the image that the library serves."),
     "run": ("running", "Run a command with a mock library that serves a profile."),
     "show": ("showing", "Say what a capture or profile holds."),
     "list": ("listing", "List captures and profiles."),
@@ -33,11 +33,11 @@ def epilog() -> str:
 class Commands(click.Group):
     """A group that imports a command's module when the command is asked for."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Every name, in the order of the table."""
         return list(TABLE)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
         """The command of that name, or None."""
         if cmd_name not in TABLE:
             return None
@@ -51,7 +51,7 @@ class Commands(click.Group):
             raise click.UsageError(f"no command {args[0]!r}{did_you_mean(args[0], TABLE)}", ctx)
         return super().resolve_command(ctx, args)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
         """The overview's list, from the table: no command is imported for it."""
         with formatter.section("Commands"):
             formatter.write_dl(_rows())

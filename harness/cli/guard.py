@@ -53,8 +53,8 @@ def _usage(error: click.ClickException) -> int:
 
 
 def _bug(error: Exception) -> int:
-    import tempfile  # noqa: PLC0415 - only a bug pays for these two
-    import traceback  # noqa: PLC0415
+    import tempfile
+    import traceback
 
     kind = f"{type(error).__name__}: {error}".splitlines()[0]
     try:

@@ -1,6 +1,6 @@
 """Workspaces: the folder that holds captures/, profiles/ and golden/, and the names by which its profiles are called.
 
-An installed nvparity ships one workspace of its own (``shipped_root``); without one at hand, profiles and driver nodes come from there.
+An installed nvparity ships one workspace of its own (``tables.shipped``); without one at hand, profiles and driver nodes come from there.
 """
 
 from __future__ import annotations
@@ -9,21 +9,11 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-
+from harness.tables import strictyaml
+from harness.tables.shipped import shipped
 from harness.words.errors import InputError, MissingError, UsageError, did_you_mean
 
 ID_SHAPE = re.compile(r"[A-Za-z0-9._-]{1,128}")
-_PACKAGE = Path(__file__).resolve().parent.parent
-
-
-def shipped_root() -> Path:
-    """The folder with the captures, profiles and golden files that came with this nvparity.
-
-    Inside a wheel that is ``harness/_data``; in a checkout it is the checkout itself.
-    """
-    data = _PACKAGE / "_data"
-    return data if data.is_dir() else _PACKAGE.parent
 
 
 def check_id(name: str) -> str:
@@ -65,7 +55,7 @@ class Workspace:
         try:
             return cls.find(root, start)
         except MissingError:
-            return cls(shipped_root())
+            return cls(shipped())
 
     @property
     def captures(self) -> Path:
@@ -118,10 +108,7 @@ class Workspace:
         path = self.profiles / "boards.yaml"
         if not path.is_file():
             return {}
-        try:
-            loaded = yaml.safe_load(path.read_text("utf-8"))
-        except (yaml.YAMLError, UnicodeDecodeError) as error:
-            raise InputError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
+        loaded = strictyaml.load_file(path).value
         boards = loaded.get("boards") if isinstance(loaded, dict) else None
         if not isinstance(boards, dict) or not all(isinstance(k, str) and isinstance(v, str) for k, v in boards.items()):
             raise InputError(f"{path}: expected 'format: 1' and 'boards:', a mapping of short name to profile id")
@@ -138,7 +125,7 @@ class Workspace:
         if "/" in reference or reference.endswith((".yaml", ".yml")):
             raise InputError(f"{reference}: no such profile file")
         known: list[str] = []
-        for space in (self, Workspace(shipped_root())):
+        for space in (self, Workspace(shipped())):
             short = space.short_names()
             for name in (reference, short.get(reference)):
                 if name is not None and space.profile_path(name).is_file():

@@ -14,10 +14,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from harness.stages.compare.case import INVENTED, Finding
 from harness.stages.compare.keyed import distinct
+from harness.tables import strictyaml
 from harness.words.errors import InputError, did_you_mean
 
 COUNTERS = {"volatile": "volatile", "tolerance": "tolerated", "gap": "gaps", "deferred": "deferred"}
@@ -53,13 +52,11 @@ def load(path: Path) -> list[Rule]:
     """The rules in ``path``; none when the file is not there.  Raises InputError naming the file and the rule."""
     if not path.is_file():
         return []
-    try:
-        loaded = yaml.safe_load(path.read_text("utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
+    document = strictyaml.load_file(path)
+    loaded = document.value
     if not isinstance(loaded, dict) or loaded.get("format") != 1 or not isinstance(loaded.get("rules"), list):
         raise InputError(f"{path}: expected 'format: 1' and a list 'rules'")
-    return [_rule(path, number, entry) for number, entry in enumerate(loaded["rules"])]
+    return [_rule(document.where(("rules", number)), number, entry) for number, entry in enumerate(loaded["rules"])]
 
 
 def apply(findings: Iterable[Finding], rules: list[Rule], capture: str, version: tuple[int, ...]) -> tuple[list[Finding], dict[str, str]]:
@@ -88,8 +85,8 @@ def _near(expected: str | None, actual: str | None, within: float) -> bool:
     return abs(float(wanted.group(1)) - float(got.group(1))) <= within
 
 
-def _rule(path: Path, number: int, entry: Any) -> Rule:
-    where = f"{path}: rules[{number}]"
+def _rule(place: str, number: int, entry: Any) -> Rule:
+    where = f"{place}: rules[{number}]"
     if not isinstance(entry, dict):
         raise InputError(f"{where}: not a mapping")
     for name in entry:
