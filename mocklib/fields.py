@@ -1,0 +1,116 @@
+"""The tables under ``mocklib/tables`` as Python: fields of an image, names of functions, setter programs, and the layout word made from them."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+HERE = Path(__file__).resolve().parent
+TABLES = HERE / "tables"
+INCLUDE = HERE / "include"
+FORMAT = 1
+TYPES = ("u64", "i64", "string", "bytes", "u32list", "clocktable", "processes", "pids", "pages")
+NUMBERS = frozenset({"u64", "i64"})
+MODES = ("present", "ecc")
+"""Mode bits of a device in the order of their NVP_MODE bit; the status when one does not hold is GPU_IS_LOST for ``present``, else NOT_SUPPORTED."""
+
+
+class TableError(ValueError):
+    """A table is wrong; the message names the file and the entry."""
+
+
+@dataclass(frozen=True)
+class FieldDef:
+    """One field of the image, as ``tables/fields.yaml`` says it.
+
+    ``words`` maps a profile's word to NVML's integer; ``scale`` is image value / profile value; ``source`` names the derivation where the field is
+    not the profile key of its name; ``need`` is the mode bit that must hold; ``index`` is its place in the record of its ``scope``.
+    """
+
+    name: str
+    type: str
+    words: dict[str, int] | None
+    scale: int
+    source: str | None
+    need: str | None
+    scope: str
+    index: int
+
+
+def load_yaml(path: Path) -> Any:
+    """The content of a YAML table, read by the C parser where PyYAML has it."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    with path.open("rb") as stream:
+        return yaml.load(stream, Loader=loader)
+
+
+def _field(name: str, entry: dict[str, Any], words: dict[str, dict[Any, int]], scope: str, index: int) -> FieldDef:
+    unknown = set(entry) - {"type", "words", "scale", "from", "need"}
+    if unknown or entry.get("type") not in TYPES:
+        raise TableError(f"fields.yaml: {name}: type is one of {', '.join(TYPES)}; keys are type, words, scale, from, need")
+    need = entry.get("need")
+    if need is not None and need not in MODES:
+        raise TableError(f"fields.yaml: {name}: need {need!r} is none of {', '.join(MODES)}")
+    listed = entry.get("words")
+    if listed is not None and listed not in words:
+        raise TableError(f"fields.yaml: {name}: no word list {listed!r}")
+    meanings = None if listed is None else {str(word).lower() if isinstance(word, bool) else str(word): value for word, value in words[listed].items()}
+    return FieldDef(name, entry["type"], meanings, entry.get("scale", 1), entry.get("from"), need, scope, index)
+
+
+@functools.cache
+def _tables() -> tuple[dict[str, FieldDef], dict[str, FieldDef]]:
+    document = load_yaml(TABLES / "fields.yaml")
+    if document.get("format") not in (FORMAT, FORMAT - 1):
+        raise TableError(f"fields.yaml: format {document.get('format')!r}; this reader takes {FORMAT}")
+    found = []
+    for scope in ("system", "device"):
+        entries = document[scope].items()
+        found.append({name: _field(name, entry, document["words"], scope, index) for index, (name, entry) in enumerate(entries)})
+    return found[0], found[1]
+
+
+def system_fields() -> dict[str, FieldDef]:
+    """The node's fields by name, in the order of the image."""
+    return _tables()[0]
+
+
+def device_fields() -> dict[str, FieldDef]:
+    """A device's fields by name, in the order of the image."""
+    return _tables()[1]
+
+
+@functools.cache
+def since() -> dict[str, tuple[int, int | None]]:
+    """Every function: name -> (first driver branch seen to have it, last branch or None), sorted by name; the order numbers the functions."""
+    document = load_yaml(TABLES / "since.yaml")["functions"]
+    spans = {name: (span, None) if isinstance(span, int) else (span[0], span[1]) for name, span in document.items()}
+    return dict(sorted(spans.items()))
+
+
+@functools.cache
+def function_index() -> dict[str, int]:
+    """Function name -> its number in gates and flags."""
+    return {name: index for index, name in enumerate(since())}
+
+
+@functools.cache
+def program_steps() -> dict[str, list[dict[str, Any]]]:
+    """Setter programs by name: their checks and steps, as ``tables/programs.yaml`` says them; the order numbers the programs."""
+    steps: dict[str, list[dict[str, Any]]] = load_yaml(TABLES / "programs.yaml")["programs"]
+    return steps
+
+
+@functools.cache
+def layout_word() -> int:
+    """The 64-bit word image, state and library must agree on: structs, fields, functions and programs."""
+    fields = [[(field.name, field.type, field.need) for field in table.values()] for table in _tables()]
+    text = json.dumps([fields, list(since()), list(program_steps())]).encode()
+    digest = hashlib.sha256((INCLUDE / "nvp_image.h").read_bytes() + text).digest()
+    return int.from_bytes(digest[:8], "little")

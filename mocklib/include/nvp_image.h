@@ -1,0 +1,207 @@
+/* The image and state files, byte for byte: read by the C library and, through cffi, by the Python that packs them.
+ *
+ * Fixed-width integers only, no pointers.  Offsets count bytes from the start of the file (image, state) or of the record (record).  An image
+ * belongs to one machine type: integers are in its byte order.  Any change here, in the field tables or in the list of functions changes the
+ * layout word, and a library refuses an image with another one.
+ */
+#ifndef NVP_IMAGE_H
+#define NVP_IMAGE_H
+
+#include <stdint.h>
+
+#define NVP_IMAGE_MAGIC 0x31474d4950564e00ULL
+#define NVP_STATE_MAGIC 0x3154415450564e00ULL
+#define NVP_RECORD_MAGIC 0x4350564eU
+#define NVP_FORMAT 1
+#define NVP_NO_FIELD 0xffff
+#define NVP_SLOT_COUNT 512
+#define NVP_MAX_DEVICES 4000
+
+#define NVP_CONSTANT 0
+#define NVP_RAMP 1
+#define NVP_TRACK 2
+
+#define NVP_MODE_PRESENT 1
+#define NVP_MODE_ECC 2
+
+#define NVP_CLOCK_REAL 0
+#define NVP_CLOCK_FROZEN 1
+#define NVP_CLOCK_SCALED 2
+
+#define NVP_SHAPE_U32 0
+#define NVP_SHAPE_I32 1
+#define NVP_SHAPE_STRING 2
+#define NVP_SHAPE_PROCESSES 3
+#define NVP_SHAPE_KEYED 4
+#define NVP_SHAPE_HANDLE 5
+#define NVP_SHAPE_OK 6
+
+#define NVP_STEP_CHECK_STATUS 0
+#define NVP_STEP_CHECK_RANGE 1
+#define NVP_STEP_CHECK_LIST 2
+#define NVP_STEP_CHECK_MODE 3
+#define NVP_STEP_SET 4
+#define NVP_STEP_COPY 5
+#define NVP_STEP_ZERO 6
+#define NVP_STEP_CLAMP 7
+#define NVP_STEP_SET_MODE 8
+#define NVP_STEP_REBASE 9
+
+/* One field: a value, or the nvmlReturn_t answered instead (status), how it moves (kind) and the mode bits that must hold (need).
+ * value: the number; for variable data its offset in the record.  extra: bytes of variable data; for a moving field its motion. */
+struct nvp_field {
+    uint64_t value;
+    uint16_t status;
+    uint8_t kind;
+    uint8_t need;
+    uint32_t extra;
+};
+
+/* How a moving field moves.  ramp: base + rate x (now - start), rate per second.  track: samples[(now - start) / period], held or looped. */
+struct nvp_motion {
+    uint64_t start_ns;
+    int64_t rate;
+    uint64_t period_ns;
+    uint32_t samples;
+    uint32_t sample_count;
+    uint32_t loop;
+    uint32_t reserved;
+};
+
+/* One record: what a device (or the node) answers.  Followed by field_count fields, then motions, overridden bits and variable data. */
+struct nvp_record {
+    uint32_t magic;
+    uint32_t size;
+    uint32_t field_count;
+    uint32_t motions;
+    uint32_t motion_count;
+    uint32_t overridden;
+    uint32_t data;
+    uint32_t clock_mode;
+    uint64_t modes;
+    uint64_t clock_at_ns;
+    uint64_t clock_start_ns;
+    uint64_t clock_scale_ppm;
+};
+
+struct nvp_process {
+    uint32_t pid;
+    uint32_t gpu_instance;
+    uint32_t compute_instance;
+    uint32_t name;
+    uint64_t used_bytes;
+    uint64_t protected_bytes;
+    uint32_t name_size;
+    uint32_t reserved;
+};
+
+/* One memory clock of a clock table; graphics: offset of its graphics clocks in the record. */
+struct nvp_memory_clock {
+    uint32_t mhz;
+    uint32_t graphics;
+    uint32_t graphics_count;
+    uint32_t reserved;
+};
+
+/* Retired pages: the count, then the addresses that are known. */
+struct nvp_pages {
+    uint64_t count;
+    uint64_t known;
+};
+
+struct nvp_device_entry {
+    uint32_t record;
+    uint32_t size;
+};
+
+/* One answer of nvmlDeviceGetFieldValues.  Sorted by id, then scope. */
+struct nvp_field_id {
+    uint32_t id;
+    uint32_t scope;
+    uint16_t field;
+    uint8_t value_type;
+    uint8_t reserved[5];
+};
+
+/* One row of the private table.  key: second argument of a keyed slot.  Sorted by number, then key. */
+struct nvp_slot {
+    uint16_t number;
+    uint8_t shape;
+    uint8_t reserved;
+    uint16_t field;
+    uint16_t reserved2;
+    uint32_t key;
+};
+
+struct nvp_program {
+    uint32_t first;
+    uint32_t count;
+};
+
+/* One step of a setter program; a failed check answers code. */
+struct nvp_step {
+    uint8_t op;
+    uint8_t argument;
+    uint16_t field;
+    uint16_t low;
+    uint16_t high;
+    uint32_t code;
+    uint32_t mode;
+    uint64_t value;
+};
+
+/* The profile an image was compiled from; the path follows. */
+struct nvp_source {
+    uint64_t size;
+    int64_t mtime_ns;
+    uint64_t inode;
+    uint8_t sha256[32];
+    uint32_t path_size;
+    uint32_t present;
+};
+
+struct nvp_table {
+    uint32_t offset;
+    uint32_t count;
+};
+
+/* The head of an image.  crc: zlib's CRC-32 of the whole file with this word zero. */
+struct nvp_image {
+    uint64_t magic;
+    uint32_t format;
+    uint32_t crc;
+    uint64_t size;
+    uint64_t layout;
+    uint32_t device_count;
+    uint32_t field_id_limit;
+    struct nvp_device_entry node;
+    struct nvp_table devices;
+    struct nvp_table gates;
+    struct nvp_table field_ids;
+    struct nvp_table field_index;
+    struct nvp_table slots;
+    struct nvp_table programs;
+    struct nvp_table steps;
+    struct nvp_table source;
+};
+
+/* The head of a state.  record i (0 the node, then the devices) starts at first + i x stride: a generation, then two halves of capacity bytes. */
+struct nvp_state {
+    uint64_t magic;
+    uint32_t format;
+    uint32_t image_crc;
+    uint64_t size;
+    uint64_t layout;
+    uint64_t image_size;
+    uint32_t record_count;
+    uint32_t capacity;
+    uint64_t first;
+    uint64_t stride;
+};
+
+struct nvp_state_record {
+    uint64_t generation;
+    uint64_t reserved[7];
+};
+
+#endif
