@@ -2,9 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
-from harness.text.model import Layout, Node, Note, Verbatim
+from harness.text import rawbytes, refusals, scanner, writer, xmltree
+from harness.text.model import (
+    BLOCK,
+    CLOSED,
+    EMPTY,
+    FULL,
+    LINE,
+    MINIMAL,
+    PLAIN,
+    TREE,
+    Layout,
+    Node,
+    Note,
+    Verbatim,
+    block,
+    empty,
+    leaf,
+    tree,
+)
+
+__all__ = [
+    "BLOCK", "CLOSED", "EDITED", "EMPTY", "FULL", "KINDS", "LINE", "MINIMAL", "OWN", "PLAIN", "REINDENTED", "ROOT_TAG", "TREE", "TRIMMED",
+    "Document", "Layout", "Node", "Note", "Verbatim", "block", "empty", "leaf", "read", "tree",
+]  # fmt: skip
 
 OWN = "own"
 REINDENTED = "re-indented"
@@ -12,7 +36,11 @@ TRIMMED = "trimmed"
 EDITED = "edited"
 KINDS = (OWN, REINDENTED, TRIMMED, EDITED)
 
-ROOT_TAG = "nvidia_smi_log"
+ROOT_TAG = scanner.ROOT_TAG
+MAX_BYTES = 32 * 1024 * 1024
+"""The largest text read: 72 GPUs with full clock lists are 3.3 MB."""
+
+_LOST_GPU = re.compile(r"Unable to determine the device handle for gpu", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -32,13 +60,129 @@ class Document:
     doctype: str | None = None
     kind: str = OWN
     verbatim: list[Verbatim] = field(default_factory=list)
-    notes: list[Note] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list, compare=False)
 
     @property
     def gpus(self) -> list[Node]:
         """The ``<gpu>`` blocks in file order."""
         return [child for child in self.root.children if child.tag == "gpu"]
 
+    @property
+    def verbatim_lines(self) -> int:
+        """How many lines are kept verbatim; 0 in nvidia-smi's own layout.  Comments are not counted: they are known to be no reading."""
+        return sum(max(len(part.lines), part.drop) for part in self.verbatim if not part.comment)
+
     def get(self, path: str) -> str | None:
         """The text of the leaf at ``path`` (``driver_version``, ``gpu[0]/uuid``), None where it is absent."""
         return self.root.get(path)
+
+    def to_bytes(self) -> bytes:
+        """The text, byte for byte the one that was read."""
+        return rawbytes.encode(writer.patch(writer.write(self.root, self.layout, self.doctype), self.verbatim))
+
+
+def read(data: bytes, name: str = "capture", *, edited: bool = False) -> Document:
+    """The document of ``data``, the output of `nvidia-smi -q -x`; ``name`` stands for the file in messages.
+
+    ``edited`` says that the giver changed the text by hand; bytes do not tell.  Raises InputError with one line, file and line number:
+    empty, too large, not a capture (and what it is instead), cut off, not well formed, entity declarations, or scanner and XML parser
+    disagree.
+    """
+    refusals.check_size(data, name, MAX_BYTES)
+    text = rawbytes.decode(data)
+    bom = text.startswith("\ufeff")
+    plain = text.replace("\r\n", "\n") if "\r" in text else text
+    plain = plain[1:] if bom else plain
+    if f"<{ROOT_TAG}" not in plain:
+        raise refusals.not_a_capture(plain, name)
+    scan = scanner.scan(plain, name)
+    tree = xmltree.parse(_copy(plain, scan), name, scan.span[0])
+    xmltree.agree(tree, scan, name)
+    layout = _layout(text, plain, scan, bom=bom)
+    written = writer.write(scan.root, layout, scan.doctype)
+    verbatim = writer.exceptions(written, text)
+    _mark_comments(verbatim, scan)
+    document = Document(scan.root, layout, scan.doctype, OWN, verbatim, _notes(scan))
+    document.kind = EDITED if edited else _kind(document, scan)
+    return document
+
+
+def _copy(plain: str, scan: scanner.Scan) -> bytes:
+    """The root element alone, its names escaped, for the XML parser."""
+    first, last = scan.span
+    lines = plain.split("\n")[first - 1 : last]
+    for number, line in scan.repairs.items():
+        lines[number - first] = line
+    start = lines[0].index(f"<{ROOT_TAG}")
+    close = f"</{ROOT_TAG}"
+    lines[0] = lines[0][start:]
+    at = lines[-1].rindex(close)
+    lines[-1] = lines[-1][: lines[-1].index(">", at) + 1]
+    return "\n".join(lines).encode()
+
+
+def _mark_comments(verbatim: list[Verbatim], scan: scanner.Scan) -> None:
+    """Tells the parts that are comments and empty lines from those that are unknown lines."""
+    shift = 0
+    for part in verbatim:
+        first = part.at + shift + 1
+        part.comment = not part.drop and all(not line.strip() or first + offset in scan.comments for offset, line in enumerate(part.lines))
+        shift += len(part.lines) - part.drop
+
+
+def _layout(text: str, plain: str, scan: scanner.Scan, *, bom: bool) -> Layout:
+    """The layout in which most lines of ``text`` are written."""
+    indents = list(scan.indents)
+    if scan.odd:
+        indents = _settle(scan.root, indents)
+    unit = next((later[len(earlier) :] for earlier, later in zip(indents, indents[1:], strict=False) if later != earlier and later.startswith(earlier)), "\t")
+    regular = all(indent == unit * depth for depth, indent in enumerate(indents))
+    crlf = text.count("\r\n")
+    return Layout(
+        unit=unit,
+        indents=() if regular else tuple(indents),
+        eol="\r\n" if crlf * 2 > text.count("\n") else "\n",
+        declaration=scan.declaration,
+        gap=_has_gap(plain),
+        end=len(plain) - len(plain.rstrip("\n")),
+        bom=bom,
+        closing=scan.closing,
+    )
+
+
+def _has_gap(plain: str) -> bool:
+    """Is an empty line after most ``</gpu>``?  Where there is no GPU block, nvidia-smi's own way is taken."""
+    closes = plain.count("</gpu>\n")
+    return plain.count("</gpu>\n\n") * 2 >= closes
+
+
+def _settle(root: Node, indents: list[str]) -> list[str]:
+    """The most frequent white space at each depth in place of the first seen; ``indent`` of the nodes follows."""
+    counts: list[dict[str, int]] = [{} for _ in indents]
+    nodes: list[tuple[int, Node, str]] = []
+    stack = [(0, root)]
+    while stack:
+        depth, node = stack.pop()
+        indent = indents[depth] if node.indent is None else node.indent
+        if depth < len(counts):
+            counts[depth][indent] = counts[depth].get(indent, 0) + 1
+        nodes.append((depth, node, indent))
+        stack.extend((depth + 1, child) for child in node.children)
+    common = [max(seen, key=lambda indent: seen[indent]) if seen else indents[depth] for depth, seen in enumerate(counts)]
+    for depth, node, indent in nodes:
+        node.indent = None if indent == common[depth] else indent
+    return common
+
+
+def _kind(document: Document, scan: scanner.Scan) -> str:
+    """What the bytes say about the kind: trimmed, own or re-indented."""
+    attached = document.get("attached_gpus")
+    lost = sum(1 for _, line in scan.outside if _LOST_GPU.match(line))
+    if attached is not None and attached.isascii() and attached.isdigit() and len(document.gpus) + lost < int(attached[:9]):
+        return TRIMMED
+    return OWN if document.layout.own and document.doctype is not None and not document.verbatim and not scan.odd else REINDENTED
+
+
+def _notes(scan: scanner.Scan) -> list[Note]:
+    outside = [Note(line, f"outside the root element: {text[:120]!r}") for line, text in scan.outside]
+    return sorted(scan.notes + outside, key=lambda note: note.line)

@@ -169,13 +169,15 @@ class Layout:
 class Verbatim:
     """Lines kept as they stood because layout and tree cannot express them.
 
-    ``at`` is the 0-based line of the written text before which ``lines`` (without line ends) stand; ``drop`` written lines are left
-    out there.  ``raw`` lines carry their own line ends.
+    ``at`` is the 0-based line of the written text before which ``lines`` stand; ``drop`` written lines are left out there.  Lines are
+    what lies between line feeds, so one that ends in CR LF keeps its carriage return.  ``comment`` says that they are XML comments and
+    empty lines only: no reading is in them, and they are not counted as verbatim.
     """
 
     at: int
     drop: int
     lines: list[str]
+    comment: bool = False
 
 
 @dataclass(frozen=True, slots=True)

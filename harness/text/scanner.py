@@ -1,0 +1,286 @@
+"""The line scanner: lines of a `-q -x` text to a tree, with the layout facts that a parser throws away.
+
+It is one of two readers of the same text; `document.read` refuses a file on which it and the XML parser disagree.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+
+from harness.text import lines as forms
+from harness.text import tokens
+from harness.text.escapes import escape
+from harness.text.model import BLOCK, CLOSED, EMPTY, LINE, PLAIN, TREE, Node, Note
+from harness.words.errors import InputError
+
+ROOT_TAG = "nvidia_smi_log"
+MAX_DEPTH = 64
+
+
+@dataclass(slots=True)
+class Scan:
+    """What the scanner found.
+
+    root:         the tree
+    indents:      white space before an element, by depth, as first seen
+    odd:          elements whose ``indent`` differs from that
+    declaration, doctype: the XML declaration line, the DTD's file name
+    closing:      how the first CLOSED element ends
+    repairs:      line number (1-based) -> the line with its text escaped, for the XML parser's copy
+    strays:       id of a node with children -> text that stands between them
+    outside:      (line, text) of text before or after the root
+    comments:     lines (1-based) that hold nothing but comments
+    span:         first and last line of the root element (1-based)
+    """
+
+    root: Node
+    indents: list[str]
+    odd: int
+    declaration: str | None
+    doctype: str | None
+    closing: str
+    repairs: dict[int, str]
+    strays: dict[int, str]
+    outside: list[tuple[int, str]]
+    comments: set[int]
+    span: tuple[int, int]
+    notes: list[Note]
+
+
+def scan(text: str, name: str = "capture") -> Scan:
+    """The tree and layout facts of ``text`` (line ends as ``\\n``, no byte order mark, odd bytes as `rawbytes` spells them).
+
+    ``name`` stands for the file in messages.  Raises InputError, with the line, for text that is no tree: cut off, badly nested, a
+    second root, another root, entity declarations, more than MAX_DEPTH levels.
+    """
+    return _Scanner(text, name).run()
+
+
+def tidy(text: str) -> str:
+    """Text on lines of its own: each line without white space around it, empty lines left out."""
+    return "\n".join(stripped for line in text.split("\n") if (stripped := line.strip(" \t\r")))
+
+
+@dataclass(slots=True)
+class _Scanner:
+    text: str
+    name: str
+    stack: list[Node] = field(default_factory=list)
+    chunks: list[list[str]] = field(default_factory=list)
+    inline: list[bool] = field(default_factory=list)
+    root: Node | None = None
+    end: int = 0
+    indents: list[str] = field(default_factory=list)
+    odd: int = 0
+    declaration: str | None = None
+    doctype: str | None = None
+    closing: str = ""
+    repairs: dict[int, str] = field(default_factory=dict)
+    strays: dict[int, str] = field(default_factory=dict)
+    outside: list[tuple[int, str]] = field(default_factory=list)
+    comments: set[int] = field(default_factory=set)
+    notes: list[Note] = field(default_factory=list)
+    offsets: list[int] = field(default_factory=list)
+
+    def run(self) -> Scan:
+        lines = self.text.split("\n")
+        memo: dict[str, forms.Line] = {}
+        number, count = 0, len(lines)
+        stack = self.stack
+        while number < count:
+            source = lines[number]
+            line = memo.get(source)
+            if line is None:
+                line = memo[source] = forms.classify(source)
+            kind = line[0]
+            if kind == forms.LEAF and stack and not line[6]:
+                number += 1
+                node = Node(line[2], line[3], escape=line[4], line=number)
+                if line[1] != self._expected(line[1]):
+                    node.indent = line[1]
+                    self.odd += 1
+                stack[-1].children.append(node)
+            elif kind == forms.COMPLEX:
+                number = self._complex(lines, number)
+            else:
+                number += 1
+                self._simple(line, source, number)
+        return self._finish(count)
+
+    def _expected(self, indent: str) -> str:
+        """The layout's white space at the current depth: the first seen there."""
+        depth = len(self.stack)
+        indents = self.indents
+        if depth < len(indents):
+            return indents[depth]
+        while len(indents) <= depth:
+            indents.append(indent)
+        return indent
+
+    def _simple(self, line: forms.Line, source: str, number: int) -> None:
+        """One line in a form of nvidia-smi's, other than a leaf without surprises."""
+        kind = line.kind
+        if kind == forms.OPEN:
+            self._indent(self._open(line.tag, line.attributes, number, inline=False), line.indent)
+        elif kind == forms.CLOSE:
+            if self.inline and self.inline[-1]:
+                self.chunks[-1].append(line.indent)
+            self._close(line.tag, number)
+        elif kind == forms.LEAF:
+            self._loose(line.indent, line.tag, line.text, number)
+        elif kind == forms.CLOSED:
+            self._indent(self._closed(line.tag, line.text, (), number), line.indent)
+        elif self.stack:
+            self.chunks[-1].append(source + "\n")
+        elif kind == forms.TEXT:
+            self.outside.append((number, line.text))
+
+    def _indent(self, node: Node, indent: str) -> None:
+        depth = len(self.stack) - (1 if node.form == TREE else 0)
+        indents = self.indents
+        while len(indents) <= depth:
+            indents.append(indent)
+        if indents[depth] != indent:
+            node.indent = indent
+            self.odd += 1
+
+    def _loose(self, indent: str, tag: str, text: str, number: int) -> None:
+        """A leaf whose text should have been escaped: kept as it is, escaped on the XML parser's copy."""
+        if not self.stack:
+            raise self._other_root(tag, number)
+        node = Node(tag, text, escape=PLAIN, line=number)
+        self.stack[-1].children.append(node)
+        self._indent(node, indent)
+        self.repairs[number] = f"{indent}<{tag}>{escape(text, 'full')}</{tag}>"
+        self.notes.append(Note(number, f"<{tag}> is not escaped: read as {text!r}"))
+
+    def _complex(self, lines: list[str], number: int) -> int:
+        """Reads from 0-based line ``number`` to the end of its region; gives the next line's number."""
+        loose = tokens.whole_leaf(lines[number]) if self.stack else None
+        if loose is not None:
+            self._loose(*loose, number + 1)
+            return number + 1
+        if not self.offsets:
+            self.offsets = [0, *itertools.accumulate(len(line) + 1 for line in lines)]
+        spanned, only_comments = 0, True
+        try:
+            for token in tokens.region(self.text, self.offsets[number], self.name, number + 1):
+                self._token(token, number + spanned + 1)
+                spanned += token.newlines
+                only_comments = only_comments and (token.kind == tokens.COMMENT or not token.text.strip()) and token.kind in {tokens.COMMENT, tokens.TEXT}
+        except tokens.Cut as cut:
+            raise self._truncated(len(lines), str(cut).partition(": ")[2]) from None
+        if only_comments:
+            self.comments.update(range(number + 1, number + max(spanned, 1) + 1))
+        return number + max(spanned, 1)
+
+    def _token(self, token: tokens.Token, number: int) -> None:
+        kind = token.kind
+        if kind == tokens.OPEN:
+            self._open(token.tag, token.attributes, number, inline=True)
+        elif kind == tokens.CLOSE:
+            self._close(token.tag, number)
+        elif kind == tokens.CLOSED:
+            self._closed(token.tag, token.text, token.attributes, number)
+        elif kind == tokens.TEXT:
+            if self.stack:
+                self.chunks[-1].append(token.text)
+            elif token.text.strip():
+                self.outside.append((number, token.text.strip()))
+        elif kind == tokens.DOCTYPE:
+            self._prolog(number, "DOCTYPE")
+            self.doctype = token.tag or None
+        elif kind == tokens.INSTRUCTION and token.text.startswith("<?xml "):
+            self._prolog(number, "XML declaration")
+            self.declaration = token.text
+        else:
+            self.notes.append(Note(number, f"{kind} kept as it stands"))
+
+    def _prolog(self, number: int, what: str) -> None:
+        if self.root is not None:
+            raise InputError(f"{self.name}:{number}: {what} after the root element: two files in one; split it there")
+
+    def _open(self, tag: str, attributes: tuple[tuple[str, str], ...], number: int, *, inline: bool) -> Node:
+        node = Node(tag, attributes=dict(attributes), form=TREE, line=number)
+        if len(node.attributes) < len(attributes):
+            raise InputError(f"{self.name}:{number}: <{tag}> has an attribute twice")
+        if self.stack:
+            self.stack[-1].children.append(node)
+        elif self.root is None and tag == ROOT_TAG:
+            self.root = node
+        else:
+            raise self._other_root(tag, number)
+        if len(self.stack) >= MAX_DEPTH:
+            raise InputError(f"{self.name}:{number}: <{tag}> is nested {MAX_DEPTH + 1} levels deep; nvidia-smi needs fewer than 10, the file is refused")
+        self.stack.append(node)
+        self.chunks.append([])
+        self.inline.append(inline)
+        return node
+
+    def _closed(self, tag: str, spelling: str, attributes: tuple[tuple[str, str], ...], number: int) -> Node:
+        if not self.stack:
+            raise self._other_root(tag, number)
+        node = Node(tag, attributes=dict(attributes), form=CLOSED, line=number)
+        if len(node.attributes) < len(attributes):
+            raise InputError(f"{self.name}:{number}: <{tag}> has an attribute twice")
+        self.stack[-1].children.append(node)
+        self.closing = self.closing or spelling
+        return node
+
+    def _close(self, tag: str, number: int) -> None:
+        if not self.stack:
+            raise InputError(f"{self.name}:{number}: </{tag}> closes nothing")
+        node = self.stack.pop()
+        if node.tag != tag:
+            raise InputError(f"{self.name}:{number}: </{tag}> where </{node.tag}> is due (opened at line {node.line}); capture again or repair the line")
+        text = "".join(self.chunks.pop())
+        inline = self.inline.pop()
+        if node.children:
+            stray = tidy(text)
+            if stray:
+                self.strays[id(node)] = stray
+                self.notes.append(Note(node.line, f"text between the elements of <{tag}>: {stray[:80]!r}"))
+        elif inline:
+            node.text, node.form = text, LINE
+        else:
+            node.text = tidy(text) or None
+            node.form = BLOCK if node.text else EMPTY
+        if not self.stack:
+            self.end = number
+
+    def _other_root(self, tag: str, number: int) -> InputError:
+        if self.root is None:
+            return InputError(f"{self.name}:{number}: the root element is <{tag}>, not <{ROOT_TAG}>: not an nvidia-smi -q -x capture")
+        what = f"a second <{ROOT_TAG}> starts" if tag == ROOT_TAG else f"<{tag}> stands"
+        return InputError(f"{self.name}:{number}: {what} after the root element; give one capture a file")
+
+    def _truncated(self, count: int, how: str = "") -> InputError:
+        last = count - 1 if self.text.endswith("\n") and count > 1 else count
+        if not self.stack:
+            where = f"before <{ROOT_TAG}>"
+            return InputError(f"{self.name}:{last}: truncated: ends {where}, line {last}; capture again") if self.root is None else InputError(
+                f"{self.name}:{last}: {how or 'ends after the root element'}"
+            )
+        block = next((node for node in reversed(self.stack) if node.attributes), self.stack[0])
+        inner = f" (in <{self.stack[-1].tag}>)" if self.stack[-1] is not block else ""
+        opened = f"<{block.tag}{forms.attributes_text(block.attributes)}>"
+        return InputError(f"{self.name}:{last}: truncated: ends inside {opened}{inner}, line {last}; the file was cut off, capture again")
+
+    def _finish(self, count: int) -> Scan:
+        if self.stack or self.root is None:
+            raise self._truncated(count)
+        return Scan(
+            root=self.root,
+            indents=self.indents,
+            odd=self.odd,
+            declaration=self.declaration,
+            doctype=self.doctype,
+            closing=self.closing or " />",
+            repairs=self.repairs,
+            strays=self.strays,
+            outside=self.outside,
+            comments=self.comments,
+            span=(self.root.line, self.end),
+            notes=self.notes,
+        )
