@@ -1,0 +1,116 @@
+"""Walk a driver's layout and put each row's reading where it stands: the tree of a `-q -x` text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Protocol
+
+from harness.stages.render.reading import Place, Reading, Traced
+from harness.tables import formats, rows
+from harness.tables.drivers import Driver
+from harness.tables.layout import Element, Predicate
+from harness.text.model import BLOCK, EMPTY, FULL, LINE, PLAIN, Node, tree
+
+_FORMS = {"line": LINE, "block": BLOCK, "empty": EMPTY}
+
+
+class Source(Protocol):
+    """Where readings come from: ``source.NvmlSource`` asks a library."""
+
+    def read(self, row: str, place: Place) -> Reading:
+        """The answer for ``row`` at ``place``."""
+
+    def entries(self, repeat: str, place: Place) -> list[Place]:
+        """One place for each entry of the list ``repeat`` at ``place``; empty when the list answers a state."""
+
+    def asked(self, row: str) -> str:
+        """The route of ``row`` as text, for the trace."""
+
+
+class Walker:
+    """Builds the tree of one render.
+
+    ``verbatim``: path -> text of elements that the layout places but no row explains; they come from the capture, not from the library.
+    """
+
+    def __init__(self, driver: Driver, source: Source, verbatim: Mapping[str, str] | None = None) -> None:
+        self._driver = driver
+        self._source = source
+        self._verbatim = verbatim or {}
+        self._rows = rows.load()
+        self._made: dict[int, list[tuple[str, str, Reading]]] = {}
+        self._kept: list[Node] = []
+
+    def root(self) -> Node:
+        """The root element, with everything below it."""
+        (root,) = self._element(self._driver.layout, Place(), "")
+        return root
+
+    def trace(self, root: Node) -> list[Traced]:
+        """Which call answered which element of ``root``, in file order."""
+        traced = []
+        for path, node in root.walk():
+            for suffix, row, reading in self._made.get(id(node), ()):
+                basis = self._driver.routes[row].basis
+                traced.append(Traced(path + suffix, row, self._source.asked(row), reading.code, basis))
+        return traced
+
+    def _element(self, element: Element, place: Place, prefix: str) -> Iterator[Node]:
+        places = [place] if element.repeat is None else self._source.entries(element.repeat, place)
+        for number, here in enumerate(places):
+            path = f"{prefix}{element.name}" + (f"[{number}]" if element.repeat is not None else "")
+            if element.when is None or self._holds(element.when, here):
+                yield from self._one(element, here, path)
+
+    def _one(self, element: Element, place: Place, path: str) -> Iterator[Node]:
+        if element.row is not None:
+            yield self._leaf(element.name, element.row, place, element.form)
+            return
+        if element.collapse is not None and not self._source.read(element.collapse, place).answered:
+            yield self._leaf(element.name, element.collapse, place, "line")
+            return
+        if not element.children and element.form == "line" and element.none is None:
+            if path in self._verbatim:
+                yield Node(element.name, self._verbatim[path])
+            return
+        inside = "" if path == self._driver.layout.name else f"{path}/"
+        children = [node for child in element.children for node in self._element(child, place, inside)]
+        if not children and element.none is not None:
+            yield Node(element.name, element.none, form=BLOCK)
+            return
+        node = tree(element.name, children)
+        for name, row in element.attributes:
+            reading = self._source.read(row, place)
+            node.attributes[name] = self._text(row, reading)
+            self._note(node, f"/@{name}", row, reading)
+        yield node
+
+    def _leaf(self, name: str, row: str, place: Place, form: str) -> Node:
+        reading = self._source.read(row, place)
+        escape = PLAIN if self._driver.escapes.get(row) == "none" else FULL
+        node = Node(name, self._text(row, reading), form=_FORMS[form], escape=escape)
+        self._note(node, "", row, reading)
+        return node
+
+    def _text(self, row: str, reading: Reading) -> str:
+        if reading.raw is None:
+            return self._driver.text_of(reading.code)
+        return self._rows[row].form.text(reading.raw)
+
+    def _note(self, node: Node, suffix: str, row: str, reading: Reading) -> None:
+        self._made.setdefault(id(node), []).append((suffix, row, reading))
+        self._kept.append(node)  # an id stays a node's own only while the node lives
+
+    def _holds(self, predicate: Predicate, place: Place) -> bool:
+        if predicate.kind == "answered":
+            return self._source.read(predicate.name, place).answered != (predicate.sign == "!")
+        if predicate.kind == "arch":
+            return predicate.holds_for(self._architecture(place))
+        reading = self._source.read(f"{predicate.name}.mode_current", place)
+        return reading.answered and reading.raw == 1
+
+    def _architecture(self, place: Place) -> str | None:
+        reading = self._source.read("architecture", place)
+        if not isinstance(reading.raw, int):
+            return None
+        return formats.get("architecture").text(reading.raw).lower().split()[0]
