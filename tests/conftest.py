@@ -38,6 +38,13 @@ def pytest_configure(config: pytest.Config) -> None:
     required()
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A test that asks for a real binary is of the smi session, whether it says so or not."""
+    for item in items:
+        if {"smi_binaries", "smi_binary"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.smi)
+
+
 @pytest.fixture(scope="session")
 def repository() -> Path:
     """The root of the working tree."""

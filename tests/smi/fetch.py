@@ -146,7 +146,10 @@ def fetch(home: Path) -> list[str]:
     """Fetch what ``home`` lacks; one line of text a branch.  FetchError where a needed branch cannot be had."""
     manifest = home / "MANIFEST.tsv"
     known = {line.split("\t")[0]: line.split("\t") for line in manifest.read_text().splitlines()[1:]} if manifest.exists() else {}
-    missing = [branch for branch in BRANCHES if str(branch.number) not in known or not (home / str(branch.number) / "nvidia-smi").exists()]
+    known = {number: row for number, row in known.items() if (home / number / "nvidia-smi").exists()}
+    given = [path for path in home.glob("[0-9]*/nvidia-smi") if path.parent.name not in known]  # put there by someone else: left alone
+    known |= {path.parent.name: [path.parent.name, "(given)", "-", "-", sha256(path), "-"] for path in given}
+    missing = [branch for branch in BRANCHES if str(branch.number) not in known]
     if missing:
         if not KEYRING.exists():
             raise FetchError(f"{KEYRING} is missing: apt-get install -y debian-archive-keyring")
