@@ -21,7 +21,7 @@ def test_an_image_is_made_once(tmp_path: Path):
     path = cache.fetch("k", lambda: b"image")
     assert path.read_bytes() == b"image"
     assert cache.fetch("k", refuse) == path
-    assert os.listdir(cache.folder) == ["k.img"]
+    assert [made.name for made in cache.folder.iterdir()] == ["k.img"]
 
 
 def test_a_maker_that_fails_leaves_nothing(tmp_path: Path):

@@ -1,0 +1,68 @@
+"""The views: what `-q -x` and `-L` print, as bytes, from one source of readings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from harness.stages.render.reading import Place, Reading, Traced
+from harness.stages.render.walk import Source, Walker
+from harness.tables import rows
+from harness.text import rawbytes, writer
+from harness.text.model import Layout
+from harness.words.errors import UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from harness.tables.drivers import Driver
+
+NAME, UUID = "name", "uuid"
+
+
+@dataclass(frozen=True)
+class Rendering:
+    """One render: its bytes, and for every element which call answered it."""
+
+    data: bytes
+    trace: list[Traced]
+
+
+def query(driver: Driver, source: Source, verbatim: Mapping[str, str] | None = None) -> Rendering:
+    """`nvidia-smi -q -x`: the driver's layout in nvidia-smi's own way of writing it.
+
+    ``verbatim``: path -> text of elements the layout places but no row explains.
+    """
+    walker = Walker(driver, source, verbatim)
+    root = walker.root()
+    layout = Layout(declaration=driver.declaration or None)
+    return Rendering(rawbytes.encode(writer.write(root, layout, driver.dtd or None)), walker.trace(root))
+
+
+def listing(driver: Driver, source: Source, verbatim: Mapping[str, str] | None = None) -> Rendering:
+    """`nvidia-smi -L`: one line a GPU (the shape is that of the captures and of the binaries of 470 and 550)."""
+    del verbatim
+    lines, trace = [], []
+    for number, place in enumerate(source.entries("gpus", Place())):
+        texts = []
+        for row in (NAME, UUID):
+            reading = source.read(row, place)
+            texts.append(_text(driver, row, reading))
+            basis = driver.routes[row].basis if row in driver.routes else "public"
+            trace.append(Traced(f"gpu[{number}]/{row}", row, source.asked(row), reading.code, basis))
+        lines.append(f"GPU {place.index}: {texts[0]} (UUID: {texts[1]})\n")
+    return Rendering(rawbytes.encode("".join(lines)), trace)
+
+
+def _text(driver: Driver, row: str, reading: Reading) -> str:
+    return driver.text_of(reading.code) if reading.raw is None else rows.load()[row].form.text(reading.raw)
+
+
+VIEWS: dict[str, Callable[[Driver, Source, Mapping[str, str] | None], Rendering]] = {"q-x": query, "L": listing}
+
+
+def render(view: str, driver: Driver, source: Source, verbatim: Mapping[str, str] | None = None) -> Rendering:
+    """The render of ``view`` (``q-x`` or ``L``); UsageError for another."""
+    if view not in VIEWS:
+        raise UsageError(f"no view {view!r}: q-x or L{did_you_mean(view, VIEWS)}")
+    return VIEWS[view](driver, source, verbatim)
