@@ -35,8 +35,6 @@ def venv_command() -> str:
 
 def start_private_nox() -> None:
     """Make build/nox where needed and become the nox in it; never returns."""
-    if sys.version_info < OLDEST_PYTHON:
-        stop(f"Python 3.11 or newer is needed, this is {sys.version.split()[0]}: run it as python3.11 noxfile.py ...")
     private = BUILD / "nox"
     python = private / "bin" / "python"
     if not (private / "ready").exists():
@@ -52,6 +50,8 @@ def start_private_nox() -> None:
     os.execv(python, [str(python), "-m", "nox", "-f", str(ROOT / "noxfile.py"), *sys.argv[1:]])
 
 
+if sys.version_info < OLDEST_PYTHON:
+    stop(f"Python 3.11 or newer is needed, this is {sys.version.split()[0]}: run it as python3.11 noxfile.py ...")
 try:
     import nox
 except ImportError:
@@ -151,8 +151,13 @@ def parity(session: nox.Session) -> None:
     built = library(session, python)
     report = BUILD / "parity"
     report.mkdir(parents=True, exist_ok=True)
-    check = ["-m", "harness.cli", "check", "--root", str(ROOT), "--renderer", "builtin", "--json", str(report / "report.json"), *session.posargs]
-    run(session, python, *check, NVPARITY_LIBRARY=built)
+    check = [python, "-m", "harness.cli", "check", "--root", str(ROOT), "--renderer", "builtin", "--json", str(report / "report.json")]
+    variables = {**os.environ, "PYTHONPATH": str(ROOT), "NVPARITY_LIBRARY": built}
+    done = subprocess.run([*check, *session.posargs], cwd=ROOT, env=variables, stdout=subprocess.PIPE, text=True, check=False)
+    print(done.stdout, end="")
+    (report / "report.txt").write_text(done.stdout, encoding="utf-8")
+    if done.returncode:
+        session.error(f"nvparity check ended with exit status {done.returncode}; what it found is in {report.relative_to(ROOT)}/")
 
 
 @nox.session(name="import", default=False)
