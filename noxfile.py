@@ -11,6 +11,7 @@ import hashlib
 import importlib.util
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -74,9 +75,10 @@ MARKED_SESSIONS = ("bench", "faults", "blind", "sanitize")
 
 
 def requirements(groups: tuple[str, ...]) -> list[str]:
-    """What a session needs: the run-time and build requirements of pyproject.toml and its dependency groups, without hatchling."""
+    """What a session needs: the run-time and build requirements of pyproject.toml and its dependency groups, without hatchling; zig without a cc."""
     build = [requirement for requirement in PROJECT["build-system"]["requires"] if not requirement.startswith("hatchling")]
-    found = [*PROJECT["project"]["dependencies"], *build, *nox.project.dependency_groups(PROJECT, *groups)]
+    compiler = [] if os.environ.get("CC") or shutil.which("cc") else ["ziglang"]  # 100 MB, only where it is needed
+    found = [*PROJECT["project"]["dependencies"], *build, *compiler, *nox.project.dependency_groups(PROJECT, *groups)]
     return sorted(set(found))
 
 
