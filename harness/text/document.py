@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass, field
 
@@ -37,8 +38,11 @@ EDITED = "edited"
 KINDS = (OWN, REINDENTED, TRIMMED, EDITED)
 
 ROOT_TAG = scanner.ROOT_TAG
-MAX_BYTES = 32 * 1024 * 1024
+MAX_BYTES = 8 * 1024 * 1024
 """The largest text read: 72 GPUs with full clock lists are 3.3 MB."""
+
+MAX_END = 9
+"""The most line ends kept as layout at the end of a text; more are kept as empty lines."""
 
 _LOST_GPU = re.compile(r"Unable to determine the device handle for gpu", re.IGNORECASE)
 
@@ -135,7 +139,8 @@ def _layout(text: str, plain: str, scan: scanner.Scan, *, bom: bool) -> Layout:
     indents = list(scan.indents)
     if scan.odd:
         indents = _settle(scan.root, indents)
-    unit = next((later[len(earlier) :] for earlier, later in zip(indents, indents[1:], strict=False) if later != earlier and later.startswith(earlier)), "\t")
+    steps = (later[len(earlier) :] for earlier, later in itertools.pairwise(indents) if later != earlier and later.startswith(earlier))
+    unit = next(steps, "\t")
     regular = all(indent == unit * depth for depth, indent in enumerate(indents))
     crlf = text.count("\r\n")
     return Layout(
@@ -144,7 +149,7 @@ def _layout(text: str, plain: str, scan: scanner.Scan, *, bom: bool) -> Layout:
         eol="\r\n" if crlf * 2 > text.count("\n") else "\n",
         declaration=scan.declaration,
         gap=_has_gap(plain),
-        end=len(plain) - len(plain.rstrip("\n")),
+        end=min(len(plain) - len(plain.rstrip("\n")), MAX_END),
         bom=bom,
         closing=scan.closing,
     )

@@ -30,7 +30,8 @@ _PAIRS = re.compile(rf' ({NAME})="([^"]*)"')
 
 class Line(NamedTuple):
     """``kind`` of a line, its ``indent``, ``tag``, ``text`` (unescaped; of CLOSED: how it ends), ``escape`` style, ``attributes``; ``loose``
-    says that the text should have been escaped and was not."""
+    says that the text should have been escaped and was not.
+    """
 
     kind: int
     indent: str = ""

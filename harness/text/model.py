@@ -131,11 +131,11 @@ OWN_DECLARATION = '<?xml version="1.0" ?>'
 
 @dataclass(slots=True)
 class Layout:
-    """How the lines of a text are written; the defaults are nvidia-smi's own way.
+    r"""How the lines of a text are written; the defaults are nvidia-smi's own way.
 
     indents:      white space before an element, by depth (0 = the root); deeper than listed: one more ``unit`` a level
     unit:         white space of one level
-    eol:          line end, ``\\n`` or ``\\r\\n``
+    eol:          line end, ``\n`` or ``\r\n``
     declaration:  the first line, None where there is none
     gap:          an empty line after each ``</gpu>``
     end:          line ends after the last line (0: the file ends in the middle of a line)

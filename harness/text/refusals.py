@@ -9,11 +9,11 @@ from harness.words.errors import InputError
 # Texts of nvidia-smi and of what stands around it when it fails, from reports of users; the NVML reason is quoted.
 _KNOWN: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"Failed to initialize NVML: ([^\n]+)"), "NVML init failed ({}); repair the driver and capture again"),
-    (re.compile(r"NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver"), "nvidia-smi found no running driver; load it and capture again"),
+    (re.compile(r"NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA"), "nvidia-smi found no running driver; load it"),
     (re.compile(r"NVIDIA-SMI couldn't find ([^\n]*?library)"), "nvidia-smi did not find {}; install the driver and capture again"),
     (re.compile(r"(?:nvidia-smi: )?(?:command )?not found|is not recognized"), "nvidia-smi is not installed where it was run"),
     (re.compile(r"No devices were found"), "nvidia-smi found no device and printed no XML; as a list it can be imported"),
-    (re.compile(r"Unable to determine the device handle for ([^\n:]+[^\n]*)"), "nvidia-smi stopped: no device handle for {}; capture again without that GPU"),
+    (re.compile(r"Unable to determine the device handle for ([^\n:]+[^\n]*)"), "no device handle for {}; capture again without that GPU"),
     (re.compile(r"NVSMI LOG"), "it is `nvidia-smi -q` text; capture with `nvidia-smi -q -x`"),
     (re.compile(r"^\s*GPU [0-9]+: ", re.MULTILINE), "it is an `nvidia-smi -L` list; give it as the list, not as the query"),
     (re.compile(r"^\s*\+-{10,}", re.MULTILINE), "it is a table of nvidia-smi; capture with `nvidia-smi -q -x`"),
@@ -31,8 +31,8 @@ def check_size(data: bytes, name: str, limit: int) -> None:
         raise InputError(f"{name}: UTF-16 text, as PowerShell's `>` writes it; convert it: iconv -f UTF-16 -t UTF-8")
 
 
-def not_a_capture(text: str, name: str) -> InputError:
-    """The error for a text that holds no root element of a `-q -x` capture."""
+def not_a_capture(text: str, name: str, view: str = "-q -x") -> InputError:
+    """The error for a text that is no capture of ``view`` (`-q -x`: no root element; `-L`: no row)."""
     head = text[:65536]
     if re.search(r"<!DOCTYPE nvidia_smi|<\?xml[^>]*>\s*(?:<!D[^>]*)?$", head):
         last = text.count("\n") + (not text.endswith("\n"))
@@ -46,6 +46,6 @@ def not_a_capture(text: str, name: str) -> InputError:
             return InputError(f"{name}: not an nvidia-smi capture: {what.format(reason)}")
     element = _ELEMENT.search(head)
     if element:
-        return InputError(f"{name}: not an nvidia-smi capture: the root element is <{element[1]}>, not <nvidia_smi_log>")
+        return InputError(f"{name}: not an nvidia-smi capture: it is XML or HTML with <{element[1]}>")
     first = next((line.strip() for line in head.split("\n") if line.strip()), "")
-    return InputError(f"{name}: not an nvidia-smi capture: it starts {first[:60]!r}; capture with `nvidia-smi -q -x`")
+    return InputError(f"{name}: not an nvidia-smi capture: it starts {first[:60]!r}; capture with `nvidia-smi {view}`")

@@ -6,6 +6,7 @@ It is one of two readers of the same text; `document.read` refuses a file on whi
 from __future__ import annotations
 
 import itertools
+import re
 from dataclasses import dataclass, field
 
 from harness.text import lines as forms
@@ -14,6 +15,7 @@ from harness.text.escapes import escape
 from harness.text.model import BLOCK, CLOSED, EMPTY, LINE, PLAIN, TREE, Node, Note
 from harness.words.errors import InputError
 
+_NAME = re.compile(rf"(?=.{{1,100}}$){forms.NAME}")
 ROOT_TAG = "nvidia_smi_log"
 MAX_DEPTH = 64
 
@@ -49,7 +51,7 @@ class Scan:
 
 
 def scan(text: str, name: str = "capture") -> Scan:
-    """The tree and layout facts of ``text`` (line ends as ``\\n``, no byte order mark, odd bytes as `rawbytes` spells them).
+    r"""The tree and layout facts of ``text`` (line ends as ``\n``, no byte order mark, odd bytes as `rawbytes` spells them).
 
     ``name`` stands for the file in messages.  Raises InputError, with the line, for text that is no tree: cut off, badly nested, a
     second root, another root, entity declarations, more than MAX_DEPTH levels.
@@ -168,8 +170,8 @@ class _Scanner:
             for token in tokens.region(self.text, self.offsets[number], self.name, number + 1):
                 self._token(token, number + spanned + 1)
                 spanned += token.newlines
-                only_comments = only_comments and (token.kind == tokens.COMMENT or not token.text.strip()) and token.kind in {tokens.COMMENT, tokens.TEXT}
-        except tokens.Cut as cut:
+                only_comments &= token.kind == tokens.COMMENT or (token.kind == tokens.TEXT and not token.text.strip())
+        except tokens.CutError as cut:
             raise self._truncated(len(lines), str(cut).partition(": ")[2]) from None
         if only_comments:
             self.comments.update(range(number + 1, number + max(spanned, 1) + 1))
@@ -203,8 +205,7 @@ class _Scanner:
 
     def _open(self, tag: str, attributes: tuple[tuple[str, str], ...], number: int, *, inline: bool) -> Node:
         node = Node(tag, attributes=dict(attributes), form=TREE, line=number)
-        if len(node.attributes) < len(attributes):
-            raise InputError(f"{self.name}:{number}: <{tag}> has an attribute twice")
+        self._check_names(node, len(attributes))
         if self.stack:
             self.stack[-1].children.append(node)
         elif self.root is None and tag == ROOT_TAG:
@@ -212,7 +213,7 @@ class _Scanner:
         else:
             raise self._other_root(tag, number)
         if len(self.stack) >= MAX_DEPTH:
-            raise InputError(f"{self.name}:{number}: <{tag}> is nested {MAX_DEPTH + 1} levels deep; nvidia-smi needs fewer than 10, the file is refused")
+            raise InputError(f"{self.name}:{number}: <{tag}> is nested more than {MAX_DEPTH} levels deep; nvidia-smi needs fewer than 10")
         self.stack.append(node)
         self.chunks.append([])
         self.inline.append(inline)
@@ -222,18 +223,26 @@ class _Scanner:
         if not self.stack:
             raise self._other_root(tag, number)
         node = Node(tag, attributes=dict(attributes), form=CLOSED, line=number)
-        if len(node.attributes) < len(attributes):
-            raise InputError(f"{self.name}:{number}: <{tag}> has an attribute twice")
+        self._check_names(node, len(attributes))
         self.stack[-1].children.append(node)
         self.closing = self.closing or spelling
         return node
+
+    def _check_names(self, node: Node, attributes: int) -> None:
+        if len(node.attributes) < attributes:
+            raise InputError(f"{self.name}:{node.line}: <{node.tag}> has an attribute twice")
+        for name in (node.tag, *node.attributes):
+            if not _NAME.fullmatch(name):
+                raise InputError(
+                    f"{self.name}:{node.line}: {name[:60]!r} is no name of nvidia-smi's: ASCII letters, digits, '_', '.', '-', at most 100"
+                )
 
     def _close(self, tag: str, number: int) -> None:
         if not self.stack:
             raise InputError(f"{self.name}:{number}: </{tag}> closes nothing")
         node = self.stack.pop()
         if node.tag != tag:
-            raise InputError(f"{self.name}:{number}: </{tag}> where </{node.tag}> is due (opened at line {node.line}); capture again or repair the line")
+            raise InputError(f"{self.name}:{number}: </{tag}> where </{node.tag}> of line {node.line} is due; repair the line or capture again")
         text = "".join(self.chunks.pop())
         inline = self.inline.pop()
         if node.children:
@@ -258,10 +267,9 @@ class _Scanner:
     def _truncated(self, count: int, how: str = "") -> InputError:
         last = count - 1 if self.text.endswith("\n") and count > 1 else count
         if not self.stack:
-            where = f"before <{ROOT_TAG}>"
-            return InputError(f"{self.name}:{last}: truncated: ends {where}, line {last}; capture again") if self.root is None else InputError(
-                f"{self.name}:{last}: {how or 'ends after the root element'}"
-            )
+            if self.root is not None:
+                return InputError(f"{self.name}:{last}: {how}")
+            return InputError(f"{self.name}:{last}: truncated: ends before <{ROOT_TAG}>, line {last}; the file was cut off, capture again")
         block = next((node for node in reversed(self.stack) if node.attributes), self.stack[0])
         inner = f" (in <{self.stack[-1].tag}>)" if self.stack[-1] is not block else ""
         opened = f"<{block.tag}{forms.attributes_text(block.attributes)}>"

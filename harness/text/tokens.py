@@ -114,12 +114,12 @@ def _attributes(pairs: str) -> tuple[tuple[str, str], ...]:
 def _refusal(text: str, position: int, name: str, line: int) -> InputError:
     rest = text[position : position + 64]
     if rest.startswith("<!ENTITY") or re.match(r"<!DOCTYPE[^<>]*\[", text[position : position + 4096]):
-        return InputError(f"{name}:{line}: the DOCTYPE declares entities, which nvidia-smi never does; the file is refused (an entity can hide or blow up text)")
+        return InputError(f"{name}:{line}: entity declarations, which nvidia-smi never writes (an XML bomb?); the file is refused")
     shown = rest.split("\n", 1)[0][:40]
     if ">" not in text[position:] or rest.startswith(("<!--", "<![CDATA[", "<?")):
-        return Cut(f"{name}:{line}: the file ends inside {shown!r}")
+        return CutError(f"{name}:{line}: the file ends inside {shown!r}")
     return InputError(f"{name}:{line}: {shown!r} is no XML tag and no escaped text; repair the line or capture again")
 
 
-class Cut(InputError):
+class CutError(InputError):
     """The file ends inside a tag or comment; the scanner adds which element was open."""

@@ -90,4 +90,4 @@ def _agree_on_strays(tree: etree._Element, scan: Scan, name: str) -> None:
 def _differ(name: str, node: Node | None, element: etree._Element | None, what: str) -> InputError:
     line = node.line if node is not None else 1
     tag = node.tag if node is not None else (element.tag if element is not None else "?")
-    return InputError(f"{name}:{line}: the line scanner and the XML parser disagree on {what} of <{tag}>; the file is refused, repair the line or capture again")
+    return InputError(f"{name}:{line}: line scanner and XML parser disagree on {what} of <{tag}>; repair the line or capture again")

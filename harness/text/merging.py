@@ -1,0 +1,115 @@
+"""Several GPUs as one tree: each element once, with what it is on each GPU; absent on a GPU stays absent.
+
+GPUs whose elements stand in orders that exclude each other cannot share a tree: `groups` makes one for each such order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from harness.text import clocklists
+from harness.text.model import TREE, Node
+
+Key = tuple[str, bool, int]
+"""Tag, has it children, the how manieth of this tag and shape among its siblings."""
+
+
+@dataclass(slots=True)
+class Merged:
+    """One element on several GPUs.
+
+    tag:       its tag
+    tree:      has it children of its own in the transcript (a clock list counts as a leaf)
+    nodes:     the element on each GPU, None where it is absent
+    keys, children: the children in an order that fits every GPU
+    """
+
+    tag: str
+    tree: bool
+    nodes: list[Node | None]
+    keys: list[Key] = field(default_factory=list)
+    children: dict[Key, Merged] = field(default_factory=dict)
+
+
+def groups(nodes: list[Node]) -> list[tuple[list[int], Merged]]:
+    """``nodes``, elements of one tag, as few merged trees as a first fit gives, each with the places (0-based) of those it holds."""
+    found: list[tuple[list[int], Merged]] = []
+    for place, node in enumerate(nodes):
+        for places, merged in found:
+            if _fits(merged, node):
+                places.append(place)
+                _add(merged, node, len(places) - 1)
+                break
+        else:
+            merged = Merged(node.tag, tree=True, nodes=[])
+            _add(merged, node, 0)
+            found.append(([place], merged))
+    for places, merged in found:
+        _pad(merged, len(places))
+    return found
+
+
+def single(node: Node) -> Merged:
+    """``node`` alone, a leaf or a tree."""
+    merged = Merged(node.tag, tree=_is_tree(node), nodes=[])
+    _add(merged, node, 0)
+    return merged
+
+
+def keyed(node: Node) -> list[tuple[Key, Node]]:
+    """The children of ``node`` with their keys, in file order."""
+    seen: dict[tuple[str, bool], int] = {}
+    out: list[tuple[Key, Node]] = []
+    for child in node.children:
+        shape = (child.tag, _is_tree(child))
+        count = seen.get(shape, 0)
+        seen[shape] = count + 1
+        out.append(((*shape, count), child))
+    return out
+
+
+def _is_tree(node: Node) -> bool:
+    """Has ``node`` lines of its own for its children?  A clock list has not."""
+    return node.form == TREE and not (node.tag == clocklists.TAG and clocklists.encode(node) is not None)
+
+
+def _fits(merged: Merged, node: Node) -> bool:
+    """Can ``node`` join ``merged`` without two elements changing places?"""
+    places = {key: place for place, key in enumerate(merged.keys)}
+    last = -1
+    for key, child in keyed(node):
+        place = places.get(key)
+        if place is None:
+            continue
+        if place < last or (key[1] and not _fits(merged.children[key], child)):
+            return False
+        last = place
+    return True
+
+
+def _add(merged: Merged, node: Node, place: int) -> None:
+    """Puts ``node`` into column ``place`` of ``merged``; `_fits` has been asked."""
+    _pad_nodes(merged, place)
+    merged.nodes.append(node)
+    if not merged.tree:
+        return
+    after = 0
+    for key, child in keyed(node):
+        part = merged.children.get(key)
+        if part is None:
+            part = merged.children[key] = Merged(child.tag, tree=key[1], nodes=[])
+            merged.keys.insert(after, key)
+            after += 1
+        else:
+            after = merged.keys.index(key, after) + 1
+        _add(part, child, place)
+
+
+def _pad_nodes(merged: Merged, size: int) -> None:
+    merged.nodes.extend([None] * (size - len(merged.nodes)))
+
+
+def _pad(merged: Merged, size: int) -> None:
+    _pad_nodes(merged, size)
+    for part in merged.children.values():
+        _pad(part, size)
