@@ -1,0 +1,49 @@
+"""A file that nvidia-smi wrote, whichever view: told apart by its content, read, and laid out as readings by path."""
+
+from __future__ import annotations
+
+from harness.text import document, listing
+from harness.text.document import Document
+from harness.text.listing import ListedError, Listing
+from harness.text.transcript import VIEW_LIST, VIEW_QUERY
+
+Source = Document | Listing
+
+
+def read(data: bytes, name: str, *, edited: bool = False) -> Source:
+    """The document (`-q -x`) or listing (`-L`) in ``data``.
+
+    Raises InputError with one line that says what the file is instead.
+    """
+    if b"<nvidia_smi_log" in data or not _is_list(data):
+        return document.read(data, name, edited=edited)
+    return listing.read(data, name, edited=edited)
+
+
+def view(source: Source) -> str:
+    """``q-x`` or ``L``."""
+    return VIEW_QUERY if isinstance(source, Document) else VIEW_LIST
+
+
+def leaves(source: Source) -> list[tuple[str, str]]:
+    """Path and text of every reading, in file order; a list's are ``gpu[i]/name``, ``gpu[i]/uuid``, ``gpu[i]/mig[j]/...``."""
+    if isinstance(source, Document):
+        return list(source.root.leaves())
+    found: list[tuple[str, str]] = []
+    number = 0
+    for row in source.rows:
+        if isinstance(row, ListedError):
+            found.append((f"error[{sum(1 for path, _ in found if path.startswith('error['))}]", row.text))
+            continue
+        found += [(f"gpu[{number}]/name", row.name), (f"gpu[{number}]/uuid", row.uuid)]
+        for index, mig in enumerate(row.migs):
+            found.append((f"gpu[{number}]/mig[{index}]/uuid", mig.uuid))
+            if mig.profile is not None:
+                found.append((f"gpu[{number}]/mig[{index}]/profile", mig.profile))
+        number += 1
+    return found
+
+
+def _is_list(data: bytes) -> bool:
+    """Does any line look like a row of `-L`?  What does not is read as a query, whose refusals name what else it may be."""
+    return any(line.lstrip(b" \t#\xef\xbb\xbf").startswith((b"GPU ", b"No devices were found", b"Unable to determine")) for line in data.splitlines())

@@ -1,0 +1,197 @@
+"""Readings from a library: each row's route evaluated through NVML's ABI, each call made once per GPU and render."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from harness.stages.render.reading import Place, Raw, Reading
+from harness.tables import rows
+from harness.text import rawbytes
+from harness.words.errors import InputError
+from harness.words.state import State
+
+if TYPE_CHECKING:
+    from harness.tables.drivers import Driver
+    from harness.tables.rows import Route
+
+NOT_SUPPORTED = 3
+FIELD_VALUES = "nvmlDeviceGetFieldValues"
+
+
+class Answer(Protocol):
+    """What one call gave: ``code`` and, by parameter name, what it wrote (a number, bytes, a mapping for a struct, a list)."""
+
+    @property
+    def code(self) -> int:
+        """The nvmlReturn_t."""
+
+    @property
+    def out(self) -> Mapping[str, Any]:
+        """What it wrote; empty unless ``code`` is 0."""
+
+
+class Library(Protocol):
+    """The part of ``mocklib.binding`` that a render needs."""
+
+    def call(self, name: str, device: Any = None, args: Mapping[str, Any] | None = None) -> Answer:
+        """Call a function of the header."""
+
+    def field_value(self, device: Any, identifier: int, scope: int) -> Answer:
+        """One value of nvmlDeviceGetFieldValues, out ``value``."""
+
+    def slot(self, number: int, shape: str, device: Any = None, key: int | None = None) -> Answer:
+        """Call an entry of the private table, out ``value`` or ``entries``."""
+
+
+class NvmlSource:
+    """Answers rows from a library that is initialised.
+
+    ``now``: the clock, seconds since 1970 in the capture's own zone, handed in.
+    """
+
+    def __init__(self, library: Library, driver: Driver, now: int) -> None:
+        self._library = library
+        self._driver = driver
+        self._now = now
+        self._answers: dict[tuple[Any, ...], Answer] = {}
+        self._rows = rows.load()
+        self._lists: dict[tuple[str, int | None, Raw | None], list[Place]] = {}
+
+    def read(self, row: str, place: Place) -> Reading:
+        """The answer for ``row`` at ``place``; a row without a route on this driver is not supported."""
+        if row in place.entry:
+            return _value(place.entry[row])
+        route = self._route(row)
+        return Reading(NOT_SUPPORTED) if route is None else self._evaluate(row, route, place)
+
+    def asked(self, row: str) -> str:
+        """The route of ``row`` as text: kind and target with arguments."""
+        route = self._route(row)
+        if route is None:
+            return "none"
+        inside = [f"{name}={value}" for name, value in route.args]
+        inside += [f"scope={route.scope}"] if route.scope else []
+        inside += [f"key={route.key}"] if route.key is not None else []
+        inside += list(route.operands)
+        return f"{route.kind} {route.target}({', '.join(inside)})" + (f" {route.out}" if route.out else "")
+
+    def _route(self, row: str) -> Route | None:
+        route = self._driver.routes.get(row)
+        if route is None and row in self._rows:
+            route = self._rows[row].route
+        return route
+
+    def _evaluate(self, row: str, route: Route, place: Place) -> Reading:
+        if route.gate is not None:
+            gate = self.read(route.gate[0], place)
+            if gate.raw != route.gate[1]:
+                return Reading(NOT_SUPPORTED)
+        if route.supported and not self._supports(route, place):
+            return Reading(NOT_SUPPORTED)
+        if route.kind == "clock":
+            return Reading(0, self._now)
+        if route.kind == "literal":
+            code = State(route.target).code
+            return Reading(NOT_SUPPORTED if code is None else code)
+        if route.kind == "member":
+            return _value(place.entry[route.target]) if route.target in place.entry else Reading(NOT_SUPPORTED)
+        if route.kind in ("sum", "difference"):
+            return self._computed(row, route, place)
+        answer = self.answer(route, place)
+        if answer.code:
+            return Reading(answer.code)
+        return self._picked(route, _member(answer.out, route.out))
+
+    def _picked(self, route: Route, value: Any) -> Reading:
+        reading = _value(value)
+        if isinstance(reading.raw, int):
+            return Reading(0, route.pick(reading.raw))
+        return reading
+
+    def _supports(self, route: Route, place: Place) -> bool:
+        answer = self._asked(("call", route.supported, place.index), lambda: self._library.call(route.supported, place.device))
+        if answer.code or route.bits is None:
+            return False
+        (mask,) = answer.out.values()
+        return bool(route.pick(int(mask)))
+
+    def _computed(self, row: str, route: Route, place: Place) -> Reading:
+        """A sum of the rows that answer, or a difference of two rows as they are printed."""
+        readings = [self.read(operand, place) for operand in route.operands]
+        values = [reading.raw for reading in readings if isinstance(reading.raw, int)]
+        if not values or (route.kind == "difference" and len(values) < len(readings)):
+            return next(reading for reading in readings if not reading.answered)
+        if route.kind == "sum":
+            return Reading(0, sum(values))
+        shown = []
+        for operand, value in zip(route.operands, values, strict=True):
+            form = self._rows[operand].form
+            shown.append(int(form.parse(form.text(value))))
+        return Reading(0, shown[0] - sum(shown[1:]))
+
+    def answer(self, route: Route, place: Place) -> Answer:
+        """What the call of a ``call``, ``fieldvalue`` or ``slot`` route gave, asked once."""
+        if route.kind == "call":
+            args = {name: _argument(value, place) for name, value in route.args}
+            key = ("call", route.target, place.index, *args.items())
+            return self._asked(key, lambda: self._library.call(route.target, place.device, args))
+        if route.kind == "fieldvalue":
+            number = self._driver.field_ids.get(route.target)
+            if number is None:
+                raise InputError(f"driver {self._driver.node}: no field id for {route.target!r}")
+            key = ("field", number, route.scope, place.index)
+            return self._asked(key, lambda: self._library.field_value(place.device, number, route.scope))
+        slot = self._driver.slots.get(route.target)
+        if slot is None:
+            return _Nothing()
+        key = ("slot", slot.number, route.key, place.index)
+        return self._asked(key, lambda: self._library.slot(slot.number, slot.shape, place.device, route.key))
+
+    def _asked(self, key: tuple[Any, ...], call: Any) -> Answer:
+        if key not in self._answers:
+            self._answers[key] = call()
+        return self._answers[key]
+
+    def entries(self, repeat: str, place: Place) -> list[Place]:
+        """One place for each entry of the list ``repeat``; see ``lists``."""
+        from harness.stages.render import lists
+
+        return lists.entries(self, repeat, place)
+
+    def route(self, row: str) -> Route | None:
+        """The route of ``row`` on this driver, or None."""
+        return self._route(row)
+
+
+class _Nothing:
+    """The answer of a slot that this driver's table has not."""
+
+    code = NOT_SUPPORTED
+    out: Mapping[str, Any] = {}
+
+
+def _argument(value: int | str, place: Place) -> Any:
+    if isinstance(value, str) and value.startswith("$"):
+        return place.entry[value[1:]]
+    return value
+
+
+def _member(out: Mapping[str, Any], path: str) -> Any:
+    """The parameter or ``parameter.member.member`` in what a call wrote; without a path, the one thing it wrote."""
+    if not path:
+        (value,) = out.values()
+        return value
+    value: Any = out
+    for name in path.split("."):
+        value = value[name]
+    return value
+
+
+def _value(value: Any) -> Reading:
+    """A reading of a number or a text; bytes of a C string are decoded without loss."""
+    if isinstance(value, bytes):
+        return Reading(0, rawbytes.decode(value))
+    if isinstance(value, (list, tuple)):
+        return Reading(0, len(value))
+    return Reading(0, value)
