@@ -1,6 +1,7 @@
 """Changes to a layout: what a driver node does to its parent's elements.  A closed set: add, remove, rename, move, replace.
 
-A path is the tags from the root's children down, joined by ``/`` (``gpu/pci/tx_util``); siblings have distinct names.
+A path is the tags from the root's children down, joined by ``/`` (``gpu/pci/tx_util``); a path names
+every sibling of that tag.
 """
 
 from __future__ import annotations
@@ -52,11 +53,11 @@ def edit(root: Element, path: list[str], where: str, change: Any) -> Element:
 def insert(parent: Element, element: Element, after: str | None, where: str) -> Element:
     """``parent`` with ``element`` behind its child ``after``, or first."""
     names = [child.name for child in parent.children]
-    if element.name in names:
+    if any(child.name == element.name and (child.when is None or child.when == element.when) for child in parent.children):
         raise InputError(f"{where}: {parent.name!r} has an element {element.name!r} already")
     if after is not None and after not in names:
         raise InputError(f"{where}: no element {after!r} in {parent.name!r}{did_you_mean(after, names)}")
-    index = 0 if after is None else names.index(after) + 1
+    index = 0 if after is None else len(names) - names[::-1].index(after)
     return with_children(parent, (*parent.children[:index], element, *parent.children[index:]))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness.tables import changes, rows, strictyaml
+from harness.tables import changes, formats, rows, strictyaml
 from harness.tables.layout import Element, parse_element
 from harness.tables.shipped import shipped
 from harness.words.errors import InputError, did_you_mean
@@ -16,7 +16,7 @@ from harness.words.version import DriverVersion
 
 SHAPES = ("u32", "i32", "string", "processes", "keyed", "handle", "ok")
 _NODE_KEYS = frozenset(("format", "version", "parent", "seen", "dtd", "declaration", "texts", "elements", "changes", "field_ids", "slots", "routes",
-                        "escapes"))  # fmt: skip
+                        "formats", "escapes"))  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,7 @@ class Driver:
     field_ids  name -> id for nvmlDeviceGetFieldValues
     slots      name -> slot of the private table
     routes     row id -> route, for every row the layout prints
+    forms      row id -> format, where this driver prints a row otherwise than the row's own format
     escapes    row id -> ``none`` for texts printed without XML escapes
     """
 
@@ -66,6 +67,7 @@ class Driver:
     field_ids: Mapping[str, int]
     slots: Mapping[str, SlotDef]
     routes: Mapping[str, rows.Route]
+    forms: Mapping[str, str]
     escapes: Mapping[str, str]
     _states: dict[str, State] = field(default_factory=dict, compare=False)
 
@@ -77,6 +79,10 @@ class Driver:
                 if state is not None and printed:
                     self._states.setdefault(printed, state)
         return self._states.get(text)
+
+    def form(self, row: str) -> formats.Format:
+        """The format this driver prints a row in."""
+        return formats.get(self.forms.get(row) or rows.load()[row].format)
 
     def text_of(self, code: int) -> str:
         """The text printed for a return code; a code the binary does not know prints an empty body."""
@@ -95,9 +101,12 @@ class DriverTree:
         return tuple(self.nodes)
 
     def nearest(self, version: DriverVersion) -> DriverVersion:
-        """The node for a version: its own, else the nearest older, else the oldest."""
+        """The node for a version: its own, else one that lists it as seen, else the nearest older, else the oldest."""
         if version in self.nodes:
             return version
+        seen = [known for known, node in self.nodes.items() if version.text in node.seen]
+        if seen:
+            return seen[-1]
         older = [known for known in self.nodes if known < version]
         return older[-1] if older else next(iter(self.nodes))
 
@@ -110,8 +119,9 @@ class DriverTree:
         known = self._resolved[node]
         if wanted.text == known.version.text:
             return known
-        return Driver(wanted, known.node, node != wanted, known.layout, known.dtd, known.declaration, known.texts, known.field_ids, known.slots,
-                      known.routes, known.escapes)  # fmt: skip
+        assumed = wanted.text not in self.nodes[node].seen and wanted != node
+        return Driver(wanted, known.node, assumed, known.layout, known.dtd, known.declaration, known.texts, known.field_ids, known.slots,
+                      known.routes, known.forms, known.escapes)  # fmt: skip
 
     def chain(self, version: DriverVersion) -> list[Node]:
         """The nodes from the root down to ``version``; InputError for an unknown parent or a cycle."""
@@ -129,7 +139,7 @@ class DriverTree:
 
     def _build(self, version: DriverVersion) -> Driver:
         layout: Element | None = None
-        merged: dict[str, dict[Any, Any]] = {name: {} for name in ("texts", "field_ids", "slots", "routes", "escapes")}
+        merged: dict[str, dict[Any, Any]] = {name: {} for name in ("texts", "field_ids", "slots", "routes", "formats", "escapes")}
         plain: dict[str, str] = {}
         for node in self.chain(version):
             if "elements" in node.spec:
@@ -149,7 +159,7 @@ class DriverTree:
             {int(code): str(text) for code, text in merged["texts"].items()},
             {str(name): int(number) for name, number in merged["field_ids"].items()},
             {str(name): _slot(name, spec, where) for name, spec in merged["slots"].items()},
-            _routes(layout, merged["routes"], where), merged["escapes"],
+            _routes(layout, merged["routes"], where), merged["formats"], merged["escapes"],
         )  # fmt: skip
 
 

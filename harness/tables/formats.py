@@ -7,6 +7,7 @@ values no capture can show; ``tests/unit/tables/test_rounding.py`` holds the mea
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,28 +29,29 @@ class Format:
     """One format.
 
     ``parse`` gives the raw value of a text and raises FormatError otherwise; ``text`` gives the text of a raw value.  For every text that
-    parses, ``text(parse(t)) == t``.  ``kind`` is ``int`` or ``str``; ``few`` lists all raw values of formats with a handful of them.
+    parses, ``text(parse(t)) == t``.  ``read`` and ``write`` are the bare conversions behind them (ValueError).  ``kind`` is ``int`` or
+    ``str``; ``few`` lists all raw values of formats with a handful of them.
     """
 
     name: str
     kind: str
-    _parse: Callable[[str], Raw]
-    _text: Callable[[Raw], str]
+    read: Callable[[str], Raw]
+    write: Callable[[Raw], str]
     few: tuple[int, ...] = ()
 
     def parse(self, text: str) -> Raw:
         """The raw value of ``text``; FormatError unless ``text`` is exactly what ``text()`` prints for it."""
         try:
-            raw = self._parse(text)
+            raw = self.read(text)
         except ValueError as error:
             raise FormatError(f"{text!r} is not of format {self.name!r}") from error
-        if self._text(raw) != text:
-            raise FormatError(f"{text!r} is not of format {self.name!r}: it would be printed as {self._text(raw)!r}")
+        if self.write(raw) != text:
+            raise FormatError(f"{text!r} is not of format {self.name!r}: it would be printed as {self.write(raw)!r}")
         return raw
 
     def text(self, raw: Raw) -> str:
         """The text nvidia-smi prints for ``raw``."""
-        return self._text(raw)
+        return self.write(raw)
 
 
 def get(name: str) -> Format:
@@ -82,26 +84,47 @@ def _suffixed(name: str, suffix: str) -> Format:
     return Format(name, "int", parse, lambda raw: f"{int(raw)}{suffix}")
 
 
-def _divided(name: str, suffix: str, divisor: int) -> Format:
-    """An integer printed in a larger unit, the rest cut off."""
+def _divided(name: str, suffix: str, divisor: int, up: bool = False) -> Format:
+    """An integer printed in a larger unit, the rest cut off or (``up``) counted as a whole one."""
+    extra = divisor - 1 if up else 0
 
     def parse(text: str) -> int:
         if not text.endswith(suffix):
             raise ValueError(text)
         return _integer(text[: len(text) - len(suffix)]) * divisor
 
-    return Format(name, "int", parse, lambda raw: f"{int(raw) // divisor}{suffix}")
+    return Format(name, "int", parse, lambda raw: f"{(int(raw) + extra) // divisor}{suffix}")
+
+
+def _watts(name: str, least: float) -> Format:
+    """Milliwatts as watts with two places, in single precision as the binaries compute them; never less than ``least``."""
+
+    def parse(text: str) -> int:
+        match = re.fullmatch(r"([0-9]{1,9})\.([0-9]{2}) W", text)
+        if match is None:
+            raise ValueError(text)
+        return int(match[1]) * 1000 + int(match[2]) * 10
+
+    def text(raw: Raw) -> str:
+        watts = _single(_single(float(int(raw))) / 1000.0)
+        return f"{max(watts, least):.2f} W"
+
+    return Format(name, "int", parse, text)
+
+
+def _single(value: float) -> float:
+    """``value`` rounded to single precision."""
+    return float(struct.unpack("f", struct.pack("f", value))[0])
 
 
 def _decimal(name: str, suffix: str, digits: int, divisor: int) -> Format:
     """An integer printed as a decimal fraction of a larger unit with ``digits`` places, as printf rounds the double."""
 
     def parse(text: str) -> int:
-        match = re.fullmatch(r"([0-9]{1,12})\.([0-9]{%d})" % digits, text[: len(text) - len(suffix)])
-        if match is None or not text.endswith(suffix):
+        whole, _, fraction = text.removesuffix(suffix).partition(".")
+        if not text.endswith(suffix) or not (whole + fraction).isdigit() or len(fraction) != digits or len(whole) > 12:
             raise ValueError(text)
-        whole, fraction = match.groups()
-        return int(whole) * divisor + int(fraction) * (divisor // 10**digits)
+        return int(whole) * divisor + int(fraction) * (divisor // int(f"1{'0' * digits}"))
 
     return Format(name, "int", parse, lambda raw: f"{int(raw) / divisor:.{digits}f}{suffix}")
 
@@ -117,6 +140,42 @@ def _hexadecimal(name: str, prefix: str, digits: int, upper: bool) -> Format:
         return int(body, 16)
 
     return Format(name, "int", parse, lambda raw: f"{prefix}{int(raw):{spec}}")
+
+
+def _signed32(name: str, suffix: str) -> Format:
+    """An unsigned 32-bit counter printed with %d: 4294967295 stands as -1."""
+
+    def parse(text: str) -> int:
+        if not text.endswith(suffix):
+            raise ValueError(text)
+        return _integer(text[: len(text) - len(suffix)]) & 0xFFFFFFFF
+
+    return Format(name, "int", parse, lambda raw: f"{((int(raw) & 0xFFFFFFFF) ^ 0x80000000) - 0x80000000}{suffix}")
+
+
+def _nonzero(form: Format) -> Format:
+    """``form`` with N/A printed for zero."""
+    return Format(form.name, form.kind, form.read, lambda raw: form.write(raw) if raw else "N/A")
+
+
+def _unless(form: Format, name: str, absent: int) -> Format:
+    """``form`` with N/A for the value ``absent``, NVML's mark of a value it does not have."""
+
+    def parse(text: str) -> Raw:
+        return absent if text == "N/A" else form.read(text)
+
+    return Format(name, form.kind, parse, lambda raw: "N/A" if raw == absent else form.write(raw))
+
+
+def _guid() -> Format:
+    """The low half of a 16-byte GUID, held as 32 hexadecimal digits, as one 64-bit number."""
+
+    def parse(text: str) -> str:
+        if not re.fullmatch(r"0x[0-9a-f]{16}", text):
+            raise ValueError(text)
+        return "0" * 16 + text[2:]
+
+    return Format("guid", "str", parse, lambda raw: "0x" + str(raw)[16:])
 
 
 def _string(name: str, pattern: str) -> Format:
@@ -153,9 +212,11 @@ def _words(name: str, words: Mapping[int, str], other: str | None) -> Format:
 
 
 def _mask(name: str, bits: Mapping[int, str], separator: str, tail: str) -> Format:
-    """The words of the bits set in a mask, in the order listed."""
+    """The words of the bits set in a mask, in the order listed; N/A for a mask of zero."""
 
     def text(raw: Raw) -> str:
+        if raw == 0:
+            return "N/A"
         found = [word for bit, word in bits.items() if int(raw) & bit]
         return separator.join(found) + (tail if found else "")
 
@@ -195,13 +256,15 @@ def _table() -> dict[str, Format]:
 
 def _build() -> list[Format]:
     made = [
-        _suffixed("count", ""), _suffixed("percent", " %"), _suffixed("celsius", " C"), _suffixed("mhz", " MHz"), _suffixed("kbps", " KB/s"),
+        _suffixed("count", ""), _suffixed("percent", " %"), _suffixed("celsius", " C"), _suffixed("mhz", " MHz"),
         _suffixed("banks", " bank(s)"), _suffixed("microseconds", " us"), _suffixed("milliseconds", " ms"), _suffixed("width", "x"),
-        _divided("mib", " MiB", MIB), _divided("ns_us", " us", 1000), _divided("khz_mhz", " MHz", 1000),
-        _decimal("watts", " W", 2, 1000), _decimal("millivolts", " mV", 3, 1000),
+        _divided("mib", " MiB", MIB), _divided("mib_up", " MiB", MIB, up=True), _divided("ns_us", " us", 1000), _divided("khz_mhz", " MHz", 1000),
+        _watts("watts", 0.0), _watts("draw_watts", 1.0), _decimal("millivolts", " mV", 3, 1000), _signed32("int32", ""), _signed32("kbps", " KB/s"),
         _hexadecimal("hex", "0x", 0, False), _hexadecimal("hex64", "0x", 16, False), _hexadecimal("hex8", "", 2, True),
         _hexadecimal("hex16", "", 4, True), _hexadecimal("hex32", "", 8, True), _hexadecimal("hex_upper", "", 0, True),
-        _string("string", r"[^\x00]*"), _string("version", r"[0-9A-Za-z._ -]+"), _string("bus_id", r"[0-9A-F]{8}:[0-9A-F]{2}:[0-9A-F]{2}\.[0-9A-F]"),
+        _nonzero(_hexadecimal("bridge_firmware", "", 8, True)), _guid(),
+        _unless(_suffixed("count", ""), "instance_id", 0xFFFFFFFF), _unless(_divided("mib", " MiB", MIB), "process_mib", 0xFFFFFFFFFFFFFFFF),
+        _string("string", r"[^\x00]*"), _string("bus_id", r"[0-9A-F]{8}:[0-9A-F]{2}:[0-9A-F]{2}\.[0-9A-F]"),
         _cuda_version(),
         Format("timestamp", "int", moments.parse_ctime, lambda raw: moments.ctime(int(raw))),
         Format("bbx_time", "int", moments.parse_bbx, lambda raw: moments.bbx(int(raw))),

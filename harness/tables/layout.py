@@ -10,10 +10,10 @@ from typing import Any
 from harness.words.errors import InputError, did_you_mean
 
 REPEATS = ("gpus", "memory_clocks", "graphics_clocks", "processes", "accounted_processes", "mig_devices", "retired_pages")
-FORMS = ("line", "block", "empty")
-ARCHITECTURES = ("kepler", "maxwell", "pascal", "volta", "turing", "ampere", "ada", "hopper", "blackwell", "rubin")
-_PREDICATE = re.compile(r"(arch)(<|>=)([a-z]+)|(!?)answered\(([a-z0-9_.]+)\)|mode\(([a-z_]+)\)")
-_KEYS = frozenset(("row", "elements", "when", "repeat", "form", "collapse", "none", "attributes"))
+FORMS = ("line", "block")
+ARCHITECTURES = {"kepler": 2, "maxwell": 3, "pascal": 4, "volta": 5, "turing": 6, "ampere": 7, "ada": 8, "hopper": 9, "blackwell": 10, "rubin": 13}
+_PREDICATE = re.compile(r"(arch)(<|>=|=)([a-z]+)|(!?)answered\(([a-z0-9_.]+)\)|mode\(([a-z_]+)\)")
+_KEYS = frozenset(("row", "elements", "when", "repeat", "form", "collapse", "none", "attributes", "blank"))
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,10 @@ class Predicate:
 
     @classmethod
     def parse(cls, text: str, where: str) -> Predicate:
-        """``arch>=ampere``, ``arch<turing``, ``answered(row)``, ``!answered(row)``, ``mode(name)``."""
+        """``arch>=ampere``, ``arch<turing``, ``arch=turing``, ``answered(row)``, ``!answered(row)``, ``mode(name)``."""
         match = _PREDICATE.fullmatch(text)
         if match is None:
-            raise InputError(f"{where}: predicate {text!r} is not arch<name, arch>=name, answered(row), !answered(row) or mode(name)")
+            raise InputError(f"{where}: predicate {text!r} is not arch<name, arch=name, arch>=name, answered(row), !answered(row) or mode(name)")
         if match[1]:
             if match[3] not in ARCHITECTURES:
                 raise InputError(f"{where}: unknown architecture {match[3]!r}{did_you_mean(match[3], ARCHITECTURES)}")
@@ -47,11 +47,16 @@ class Predicate:
             return f"arch{self.sign}{self.name}"
         return f"{self.sign}{self.kind}({self.name})"
 
-    def holds_for(self, architecture: str | None) -> bool:
-        """Whether an ``arch`` predicate holds; a board whose architecture is not known counts as older than every named one."""
-        known = architecture in ARCHITECTURES
-        older = not known or ARCHITECTURES.index(str(architecture)) < ARCHITECTURES.index(self.name)
-        return older if self.sign == "<" else not older
+    def holds_for(self, architecture: int | None) -> bool:
+        """Whether an ``arch`` predicate holds for the number nvmlDeviceGetArchitecture answers (0xffffffff: newer than all).
+
+        None, no answer, counts as older than every architecture (binary 470 prints the oldest ECC family then).
+        """
+        number = 0 if architecture is None else architecture
+        wanted = ARCHITECTURES[self.name]
+        if self.sign == "=":
+            return number == wanted
+        return number < wanted if self.sign == "<" else number >= wanted
 
 
 @dataclass(frozen=True)
@@ -63,10 +68,12 @@ class Element:
     children    elements inside, in order
     when        predicate on its presence; None = always
     repeat      the list it is repeated for, one of REPEATS; None = once
-    form        ``line`` <a>text</a>; ``block`` text on a line of its own; ``empty`` an open and a close line
+    form        ``line`` <a>text</a>; ``block`` text on a line of its own
     collapse    row id: when that row answers a state, the element is one line with the state's text instead of its children
     none        text printed as a block when the list inside has no entry (mig_devices: None)
     attributes  (attribute, row id)
+    blank       an empty line follows the element
+    Two siblings may share a name when their predicates exclude each other.
     """
 
     name: str
@@ -78,6 +85,7 @@ class Element:
     collapse: str | None = None
     none: str | None = None
     attributes: tuple[tuple[str, str], ...] = ()
+    blank: bool = False
 
     def child(self, name: str) -> Element | None:
         """The child called ``name``, or None."""
@@ -133,6 +141,7 @@ def parse_element(item: Any, where: str) -> Element:
         collapse=spec.get("collapse"),
         none=spec.get("none"),
         attributes=tuple((str(key), str(row)) for key, row in spec.get("attributes", {}).items()),
+        blank=spec.get("blank") is True,
     )
 
 
@@ -146,6 +155,8 @@ def dump_element(element: Element) -> dict[str, Any]:
         spec["when"] = str(element.when)
     if element.form != "line":
         spec["form"] = element.form
+    if element.blank:
+        spec["blank"] = True
     if element.attributes:
         spec["attributes"] = dict(element.attributes)
     if element.children:

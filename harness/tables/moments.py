@@ -11,7 +11,6 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _CTIME = re.compile(r"(\w{3}) (\w{3}) ([ 0-9][0-9]) ([0-9]{2}):([0-9]{2}):([0-9]{2}) ([0-9]{4})")
 _BBX = re.compile(r"([0-9]{4})/([0-9]{2})/([0-9]{2}) ([0-9]{2}):([0-9]{2}):([0-9]{2})\.([0-9]{3})")
-_NS = 1_000_000_000
 _BBX_UNIT = 1_000_000
 
 
@@ -38,17 +37,17 @@ def _split(seconds: int) -> tuple[int, int, int, int, int, int]:
 
 
 def parse_ctime(text: str) -> int:
-    """``Fri Aug 21 08:54:01 2026`` as nanoseconds since 1970, read as UTC."""
+    """``Fri Aug 21 08:54:01 2026`` as seconds since 1970, read as UTC."""
     match = _CTIME.fullmatch(text)
     if match is None or match[2] not in _MONTHS:
         raise ValueError(text)
     clock = int(match[4]), int(match[5]), int(match[6])
-    return _seconds(int(match[7]), _MONTHS.index(match[2]) + 1, int(match[3]), clock) * _NS
+    return _seconds(int(match[7]), _MONTHS.index(match[2]) + 1, int(match[3]), clock)
 
 
-def ctime(ns: int) -> str:
-    """Nanoseconds since 1970 in ctime order, as UTC."""
-    year, month, day, hour, minute, second = _split(ns // _NS)
+def ctime(seconds: int) -> str:
+    """Seconds since 1970 in ctime order, as UTC."""
+    year, month, day, hour, minute, second = _split(seconds)
     weekday = _DAYS[(_days(year, month, day) + 3) % 7]
     return f"{weekday} {_MONTHS[month - 1]} {day:2d} {hour:02d}:{minute:02d}:{second:02d} {year}"
 

@@ -10,10 +10,11 @@ from typing import Any
 from harness.tables import formats, strictyaml
 from harness.words.errors import InputError, did_you_mean
 
-ROUTE_KINDS = ("call", "fieldvalue", "slot", "member", "literal", "clock")
+ROUTE_KINDS = ("call", "fieldvalue", "slot", "member", "literal", "clock", "sum", "difference")
 BASES = ("public", "field", "slot", "assumed", "literal")
-_BASIS = {"call": "public", "fieldvalue": "field", "slot": "slot", "member": "public", "literal": "literal", "clock": "public"}
-_ROUTE_KEYS = frozenset(("args", "out", "scope", "key", "bits", "basis", "why"))
+_BASIS = {"call": "public", "fieldvalue": "field", "slot": "slot", "member": "public", "literal": "literal", "clock": "public", "sum": "public",
+          "difference": "public"}  # fmt: skip
+_ROUTE_KEYS = frozenset(("args", "out", "scope", "key", "bits", "supported", "gate", "basis", "why"))
 
 
 @dataclass(frozen=True)
@@ -21,24 +22,31 @@ class Route:
     """Where nvidia-smi gets a reading from.
 
     kind     ``call`` a function of the header, ``fieldvalue`` a field id through nvmlDeviceGetFieldValues, ``slot`` an entry of the private
-             table, ``member`` a member of the enclosing list's entry, ``literal`` a state printed without asking, ``clock`` the clock
-    target   the function's, field id's, slot's or member's name; the state's name for a literal
+             table, ``member`` a member of the enclosing list's entry, ``literal`` a state printed without asking, ``clock`` the clock,
+             ``sum`` of the rows that answer, ``difference`` of two rows in the unit printed (nvidia-smi computes these two itself)
+    target   the function's, field id's, slot's or member's name; the state's name for a literal; empty for sum and difference
+    operands the rows of a sum or difference
     args     the function's other arguments by header name: a number, or ``$name`` of the enclosing list's entry
     out      the out parameter, or ``parameter.member`` of a struct
     scope    scope id of a field value
     key      second argument of a keyed slot
     bits     (lowest bit, width) of the reading inside the integer that comes back
+    supported  function whose mask must have the bit, else the reading is not supported
+    gate     (row, value): unless that row answers that value, nvidia-smi prints not supported without asking
     basis    public, field, slot (measured on the driver's branch), assumed (slot or literal carried over from the nearest measured branch)
     why      the evidence, one line, where the header alone is not enough
     """
 
     kind: str
     target: str
+    operands: tuple[str, ...] = ()
     args: tuple[tuple[str, int | str], ...] = ()
     out: str = ""
     scope: int = 0
     key: int | None = None
     bits: tuple[int, int] | None = None
+    supported: str = ""
+    gate: tuple[str, int] | None = None
     basis: str = "public"
     why: str = ""
 
@@ -87,15 +95,19 @@ def parse_route(spec: Any, where: str) -> Route:
     basis = str(spec.get("basis", _BASIS[kind]))
     if basis not in BASES:
         raise InputError(f"{where}: unknown basis {basis!r}; it is one of {', '.join(BASES)}")
-    bits = spec.get("bits")
+    bits, gate = spec.get("bits"), spec.get("gate")
+    computed = kind in ("sum", "difference")
     return Route(
         kind=kind,
-        target=str(spec[kind]),
+        target="" if computed else str(spec[kind]),
+        operands=tuple(map(str, spec[kind])) if computed else (),
         args=tuple((str(name), value) for name, value in spec.get("args", {}).items()),
         out=str(spec.get("out", "")),
         scope=int(spec.get("scope", 0)),
         key=None if spec.get("key") is None else int(spec["key"]),
         bits=None if bits is None else (int(bits[0]), int(bits[1])),
+        supported=str(spec.get("supported", "")),
+        gate=None if gate is None else (str(gate[0]), int(gate[1])),
         basis=basis,
         why=str(spec.get("why", "")),
     )

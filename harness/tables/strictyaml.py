@@ -71,7 +71,7 @@ _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 def _refuse_anchors(text: str, source: str) -> None:
     depth = 0
     for event in yaml.parse(text, Loader=_LOADER):
-        line = event.start_mark.line + 1
+        line = event.start_mark.line + 1 if event.start_mark is not None else 1
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
             raise InputError(f"{source}:{line}: anchors and aliases are not accepted; write the value out")
         if isinstance(event, yaml.CollectionStartEvent):
