@@ -7,16 +7,9 @@ Only the standard library is imported before nox is there.
 
 from __future__ import annotations
 
-import hashlib
-import importlib.util
 import os
-import pathlib
-import shutil
-import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent
-BUILD = ROOT / "build"
 EXIT_ENVIRONMENT = 4
 OLDEST_PYTHON = (3, 11)
 NOX_REQUIREMENT = "nox>=2024.10.9"
@@ -32,6 +25,19 @@ def venv_command() -> str:
     """The command that brings the venv module to this interpreter on Debian and its kin."""
     sudo = "" if os.geteuid() == 0 else "sudo "
     return f"{sudo}apt-get install -y python{sys.version_info[0]}.{sys.version_info[1]}-venv"
+
+
+try:
+    import hashlib
+    import importlib.util
+    import pathlib
+    import shutil
+    import subprocess
+except ImportError:  # Debian's python3-minimal has a part of the standard library only
+    stop(f"this Python has not its whole standard library. Install it, then run the same command again:\n  {venv_command()}")
+
+ROOT = pathlib.Path(__file__).resolve().parent
+BUILD = ROOT / "build"
 
 
 def start_private_nox() -> None:
