@@ -45,7 +45,6 @@ def test_every_session_has_a_docstring() -> None:
 
 
 def test_nothing_but_the_standard_library_is_imported_before_nox() -> None:
-    body = tree.tree(NOXFILE).body
-    before = [node for node in body if node.lineno < next(node for node in body if isinstance(node, ast.Try)).lineno]
-    names = {alias.name.split(".")[0] for node in before if isinstance(node, ast.Import) for alias in node.names}
-    assert names <= sys.stdlib_module_names
+    found = [(node.lineno, alias.name.split(".")[0]) for node in ast.walk(tree.tree(NOXFILE)) if isinstance(node, ast.Import) for alias in node.names]
+    nox_line = next(line for line, name in found if name == "nox")
+    assert {name for line, name in found if line < nox_line} <= sys.stdlib_module_names
