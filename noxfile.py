@@ -106,7 +106,7 @@ def environment(session: nox.Session, *groups: str) -> str:
 
 def run(session: nox.Session, python: str, *arguments: str, **variables: str) -> None:
     """Run ``python arguments`` in the repository's root with the tree itself importable."""
-    session.run(python, *arguments, external=True, env={"PYTHONPATH": str(ROOT), **variables})
+    session.run(python, *arguments, external=True, env={"PYTHONPATH": str(ROOT), "ZIG_GLOBAL_CACHE_DIR": str(BUILD / "zig"), **variables})
 
 
 def library(session: nox.Session, python: str, flavour: str = "release") -> str:
