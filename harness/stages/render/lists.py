@@ -48,16 +48,23 @@ def _processes(source: NvmlSource, place: Place) -> list[Place]:
     """Processes of the three lists in turn.
 
     A pid that another list named is printed once, with the union of the types; a pid twice in one list is printed twice (captures of 384 and
-    590 show it).
+    590 show it).  Where the MPS list comes from a function of the header (up to 470), it must answer or nothing is printed, and it adds nothing
+    (measured with binary 470).
     """
     merged: list[dict[str, Any]] = []
     for row, kind in _PROCESS_LISTS:
         earlier = list(merged)
         route = source.route(row)
-        answer = None if route is None else source.answer(route, place)
-        if answer is None or answer.code:
+        if route is None:
             continue
-        for process in answer.out[route.out if route is not None and route.out else "entries"]:
+        answer = source.answer(route, place)
+        if row == "processes.mps" and route.kind == "call":
+            if answer.code:
+                return []
+            continue
+        if answer.code:
+            continue
+        for process in answer.out[route.out or "entries"]:
             known = [other for other in earlier if other["pid"] == process["pid"]]
             if known:
                 known[0]["type"] |= kind

@@ -40,6 +40,9 @@ class Library(Protocol):
     def field_value(self, device: Any, identifier: int, scope: int) -> Answer:
         """One value of nvmlDeviceGetFieldValues, out ``value``."""
 
+    def handle(self, index: int) -> Any:
+        """The handle of GPU ``index``."""
+
     def slot(self, number: int, shape: str, device: Any = None, key: int | None = None) -> Answer:
         """Call an entry of the private table, out ``value`` or ``entries``."""
 
@@ -63,7 +66,7 @@ class NvmlSource:
         if row in place.entry:
             return _value(place.entry[row])
         route = self._route(row)
-        return Reading(NOT_SUPPORTED) if route is None else self._evaluate(row, route, place)
+        return Reading(NOT_SUPPORTED) if route is None else self._evaluate(route, place)
 
     def asked(self, row: str) -> str:
         """The route of ``row`` as text: kind and target with arguments."""
@@ -82,7 +85,7 @@ class NvmlSource:
             route = self._rows[row].route
         return route
 
-    def _evaluate(self, row: str, route: Route, place: Place) -> Reading:
+    def _evaluate(self, route: Route, place: Place) -> Reading:
         if route.gate is not None:
             gate = self.read(route.gate[0], place)
             if gate.raw != route.gate[1]:
@@ -97,7 +100,7 @@ class NvmlSource:
         if route.kind == "member":
             return _value(place.entry[route.target]) if route.target in place.entry else Reading(NOT_SUPPORTED)
         if route.kind in ("sum", "difference"):
-            return self._computed(row, route, place)
+            return self._computed(route, place)
         answer = self.answer(route, place)
         if answer.code:
             return Reading(answer.code)
@@ -116,7 +119,7 @@ class NvmlSource:
         (mask,) = answer.out.values()
         return bool(route.pick(int(mask)))
 
-    def _computed(self, row: str, route: Route, place: Place) -> Reading:
+    def _computed(self, route: Route, place: Place) -> Reading:
         """A sum of the rows that answer, or a difference of two rows as they are printed."""
         readings = [self.read(operand, place) for operand in route.operands]
         values = [reading.raw for reading in readings if isinstance(reading.raw, int)]
@@ -126,7 +129,7 @@ class NvmlSource:
             return Reading(0, sum(values))
         shown = []
         for operand, value in zip(route.operands, values, strict=True):
-            form = self._rows[operand].form
+            form = self._driver.form(operand)
             shown.append(int(form.parse(form.text(value))))
         return Reading(0, shown[0] - sum(shown[1:]))
 
@@ -163,6 +166,10 @@ class NvmlSource:
         """The route of ``row`` on this driver, or None."""
         return self._route(row)
 
+    def handle(self, index: int) -> Any:
+        """The handle of GPU ``index``."""
+        return self._library.handle(index)
+
 
 class _Nothing:
     """The answer of a slot that this driver's table has not."""
@@ -179,10 +186,10 @@ def _argument(value: int | str, place: Place) -> Any:
 
 def _member(out: Mapping[str, Any], path: str) -> Any:
     """The parameter or ``parameter.member.member`` in what a call wrote; without a path, the one thing it wrote."""
+    value: Any = out
     if not path:
         (value,) = out.values()
         return value
-    value: Any = out
     for name in path.split("."):
         value = value[name]
     return value

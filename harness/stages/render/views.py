@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from harness.stages.render.reading import Place, Reading, Traced
 from harness.stages.render.walk import Source, Walker
-from harness.tables import rows
 from harness.text import rawbytes, writer
 from harness.text.model import Layout
 from harness.words.errors import UsageError, did_you_mean
@@ -35,7 +34,8 @@ def query(driver: Driver, source: Source, verbatim: Mapping[str, str] | None = N
     """
     walker = Walker(driver, source, verbatim)
     root = walker.root()
-    layout = Layout(declaration=driver.declaration or None)
+    gpu = driver.layout.child("gpu")
+    layout = Layout(declaration=driver.declaration or None, gap=gpu is None or gpu.blank)
     return Rendering(rawbytes.encode(writer.write(root, layout, driver.dtd or None)), walker.trace(root))
 
 
@@ -55,7 +55,7 @@ def listing(driver: Driver, source: Source, verbatim: Mapping[str, str] | None =
 
 
 def _text(driver: Driver, row: str, reading: Reading) -> str:
-    return driver.text_of(reading.code) if reading.raw is None else rows.load()[row].form.text(reading.raw)
+    return driver.text_of(reading.code) if reading.raw is None else driver.form(row).text(reading.raw)
 
 
 VIEWS: dict[str, Callable[[Driver, Source, Mapping[str, str] | None], Rendering]] = {"q-x": query, "L": listing}

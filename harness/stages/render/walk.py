@@ -6,12 +6,11 @@ from collections.abc import Iterator, Mapping
 from typing import Protocol
 
 from harness.stages.render.reading import Place, Reading, Traced
-from harness.tables import formats, rows
 from harness.tables.drivers import Driver
 from harness.tables.layout import Element, Predicate
-from harness.text.model import BLOCK, EMPTY, FULL, LINE, PLAIN, Node, tree
+from harness.text.model import BLOCK, FULL, LINE, PLAIN, Node, tree
 
-_FORMS = {"line": LINE, "block": BLOCK, "empty": EMPTY}
+_FORMS = {"line": LINE, "block": BLOCK}
 
 
 class Source(Protocol):
@@ -37,7 +36,6 @@ class Walker:
         self._driver = driver
         self._source = source
         self._verbatim = verbatim or {}
-        self._rows = rows.load()
         self._made: dict[int, list[tuple[str, str, Reading]]] = {}
         self._kept: list[Node] = []
 
@@ -56,6 +54,9 @@ class Walker:
         return traced
 
     def _element(self, element: Element, place: Place, prefix: str) -> Iterator[Node]:
+        if element.none is not None and element.repeat is not None and not self._source.entries(element.repeat, place):
+            yield Node(element.name, element.none, form=BLOCK)
+            return
         places = [place] if element.repeat is None else self._source.entries(element.repeat, place)
         for number, here in enumerate(places):
             path = f"{prefix}{element.name}" + (f"[{number}]" if element.repeat is not None else "")
@@ -69,15 +70,12 @@ class Walker:
         if element.collapse is not None and not self._source.read(element.collapse, place).answered:
             yield self._leaf(element.name, element.collapse, place, "line")
             return
-        if not element.children and element.form == "line" and element.none is None:
+        if not element.children and element.collapse is None:
             if path in self._verbatim:
                 yield Node(element.name, self._verbatim[path])
             return
         inside = "" if path == self._driver.layout.name else f"{path}/"
         children = [node for child in element.children for node in self._element(child, place, inside)]
-        if not children and element.none is not None:
-            yield Node(element.name, element.none, form=BLOCK)
-            return
         node = tree(element.name, children)
         for name, row in element.attributes:
             reading = self._source.read(row, place)
@@ -87,7 +85,7 @@ class Walker:
 
     def _leaf(self, name: str, row: str, place: Place, form: str) -> Node:
         reading = self._source.read(row, place)
-        escape = PLAIN if self._driver.escapes.get(row) == "none" else FULL
+        escape = FULL if self._driver.escapes.get(row) == "xml" else PLAIN
         node = Node(name, self._text(row, reading), form=_FORMS[form], escape=escape)
         self._note(node, "", row, reading)
         return node
@@ -95,7 +93,7 @@ class Walker:
     def _text(self, row: str, reading: Reading) -> str:
         if reading.raw is None:
             return self._driver.text_of(reading.code)
-        return self._rows[row].form.text(reading.raw)
+        return self._driver.form(row).text(reading.raw)
 
     def _note(self, node: Node, suffix: str, row: str, reading: Reading) -> None:
         self._made.setdefault(id(node), []).append((suffix, row, reading))
@@ -109,8 +107,6 @@ class Walker:
         reading = self._source.read(f"{predicate.name}.mode_current", place)
         return reading.answered and reading.raw == 1
 
-    def _architecture(self, place: Place) -> str | None:
-        reading = self._source.read("architecture", place)
-        if not isinstance(reading.raw, int):
-            return None
-        return formats.get("architecture").text(reading.raw).lower().split()[0]
+    def _architecture(self, place: Place) -> int | None:
+        raw = self._source.read("architecture", place).raw
+        return raw if isinstance(raw, int) else None

@@ -62,7 +62,7 @@ class Answers:
 def driver(elements, **more):
     layout = parse_element({"nvidia_smi_log": {"elements": elements}}, "test")
     routes = {name: row.route for name, row in rows.load().items()}
-    settled = {"texts": TEXTS, "escapes": {"name": "none"}, **more}
+    settled = {"texts": TEXTS, "escapes": {"process": "xml"}, **more}
     return Driver(
         version=VERSION,
         node=VERSION,
@@ -74,12 +74,16 @@ def driver(elements, **more):
         field_ids={},
         slots={},
         routes=routes,
+        forms={},
         escapes=settled["escapes"],
     )
 
 
 def gpu(*elements):
-    return [{"driver_version": "driver_version"}, {"gpu": {"repeat": "gpus", "attributes": {"id": "bus_id"}, "elements": list(elements)}}]
+    return [
+        {"driver_version": "driver_version"},
+        {"gpu": {"repeat": "gpus", "attributes": {"id": "bus_id"}, "blank": True, "elements": list(elements)}},
+    ]
 
 
 def lines(made):
@@ -164,7 +168,7 @@ def test_an_empty_list_is_an_open_and_a_close_line():
 
 
 def test_an_empty_list_with_a_word_prints_the_word_on_its_own_line():
-    devices = {"mig_devices": {"none": "None", "elements": [{"mig_device": {"repeat": "mig_devices", "elements": [{"pid": "pid"}]}}]}}
+    devices = {"mig_devices": {"none": "None", "repeat": "mig_devices"}}
     assert body([devices], {}) == ["<mig_devices>", "None", "</mig_devices>"]
 
 

@@ -56,7 +56,7 @@ def test_one_line_a_file(tmp_path: Path, capsys):
     (tmp_path / "l.txt").write_bytes(LIST)
     assert guard.run(["roundtrip", str(tmp_path / "q.xml"), str(tmp_path / "l.txt")]) == 0
     assert capsys.readouterr().out.splitlines() == [
-        f"exact own verbatim 0/9 {tmp_path}/q.xml",
+        f"exact own verbatim 0/10 {tmp_path}/q.xml",
         f"exact own verbatim 0/2 {tmp_path}/l.txt",
     ]
 

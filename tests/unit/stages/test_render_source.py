@@ -1,0 +1,214 @@
+"""Routes evaluated on a library made here: which call is made, with what, and what its answer means."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from harness.stages.render.reading import Place, Reading
+from harness.stages.render.source import NvmlSource
+from harness.tables import formats, rows
+from harness.tables.drivers import SlotDef
+from harness.words.errors import InputError
+
+GPU = Place(device="handle", index=0)
+
+
+class Library:
+    """Answers by name; remembers what was asked."""
+
+    def __init__(self, **answers):
+        self.answers = answers
+        self.asked = []
+
+    def _answer(self, name, *what):
+        self.asked.append((name, *what))
+        code, out = self.answers.get(name, (3, {}))
+        return SimpleNamespace(code=code, out=out)
+
+    def call(self, name, device=None, args=None):
+        return self._answer(name, device, args or {})
+
+    def field_value(self, device, identifier, scope):
+        return self._answer("field", device, identifier, scope)
+
+    def slot(self, number, shape, device=None, key=None):
+        return self._answer("slot", number, shape, device, key)
+
+    def handle(self, index):
+        return f"handle {index}"
+
+
+def source(routes, **answers):
+    made = {name: rows.parse_route(spec, "test") for name, spec in routes.items()}
+    driver = SimpleNamespace(
+        node="1.2", routes=made, field_ids={"POWER": 186}, slots={"part": SlotDef(231, "string")}, form=lambda _: formats.get("mib")
+    )
+    library = Library(**answers)
+    return NvmlSource(library, driver, 1000), library
+
+
+def test_a_call_answers_with_its_out_parameter_and_is_made_once():
+    asked, library = source({"a": {"call": "nvmlA", "args": {"type": 2}, "out": "clock"}}, nvmlA=(0, {"clock": 405}))
+    assert asked.read("a", GPU) == asked.read("a", GPU) == Reading(0, 405)
+    assert library.asked == [("nvmlA", "handle", {"type": 2})]
+
+
+def test_two_gpus_are_two_calls():
+    asked, library = source({"a": {"call": "nvmlA", "out": "x"}}, nvmlA=(0, {"x": 1}))
+    asked.read("a", GPU)
+    asked.read("a", Place("other", 1))
+    assert len(library.asked) == 2
+
+
+def test_members_and_bits_are_picked_from_what_comes_back():
+    asked, _ = source({"a": {"call": "nvmlA", "out": "info.mask", "bits": [4, 2]}}, nvmlA=(0, {"info": {"mask": 0b110000}}))
+    assert asked.read("a", GPU) == Reading(0, 3)
+
+
+@pytest.mark.parametrize("code", [3, 4, 15, 26, 999])
+def test_a_code_is_handed_on(code):
+    asked, _ = source({"a": {"call": "nvmlA", "out": "x"}}, nvmlA=(code, {}))
+    assert asked.read("a", GPU) == Reading(code)
+
+
+def test_bytes_become_text_without_loss():
+    asked, _ = source({"a": {"call": "nvmlA", "out": "name"}}, nvmlA=(0, {"name": b"x\xff"}))
+    assert asked.read("a", GPU) == Reading(0, "x\uf7ff")
+
+
+def test_a_field_value_is_asked_by_the_drivers_id_and_scope():
+    asked, library = source({"a": {"fieldvalue": "POWER", "scope": 1}}, field=(0, {"value": 7}))
+    assert asked.read("a", GPU) == Reading(0, 7)
+    assert library.asked == [("field", "handle", 186, 1)]
+
+
+def test_a_field_without_an_id_on_this_driver_is_an_error_of_the_tables():
+    asked, _ = source({"a": {"fieldvalue": "OTHER"}})
+    with pytest.raises(InputError, match="OTHER"):
+        asked.read("a", GPU)
+
+
+def test_a_slot_is_called_by_number_and_one_that_the_table_lacks_is_not_supported():
+    asked, library = source({"a": {"slot": "part"}, "b": {"slot": "none"}}, slot=(0, {"value": "1EB8"}))
+    assert asked.read("a", GPU) == Reading(0, "1EB8")
+    assert asked.read("b", GPU) == Reading(3)
+    assert library.asked == [("slot", 231, "string", "handle", None)]
+
+
+def test_a_literal_is_printed_without_asking():
+    asked, library = source({"a": {"literal": "deprecated"}})
+    assert asked.read("a", GPU) == Reading(26)
+    assert library.asked == []
+
+
+def test_the_clock_is_the_one_handed_in():
+    asked, _ = source({"a": {"clock": "now"}})
+    assert asked.read("a", Place()) == Reading(0, 1000)
+
+
+def test_a_gate_that_does_not_hold_asks_nothing_further():
+    routes = {"mode": {"call": "nvmlMode", "out": "on"}, "a": {"call": "nvmlA", "out": "x", "gate": ["mode", 1]}}
+    closed, library = source(routes, nvmlMode=(0, {"on": 0}), nvmlA=(0, {"x": 5}))
+    assert closed.read("a", GPU) == Reading(3)
+    assert [name for name, *_ in library.asked] == ["nvmlMode"]
+    opened, _ = source(routes, nvmlMode=(0, {"on": 1}), nvmlA=(0, {"x": 5}))
+    assert opened.read("a", GPU) == Reading(0, 5)
+
+
+def test_a_bit_counts_only_where_the_board_supports_it():
+    routes = {"a": {"call": "nvmlReasons", "out": "mask", "bits": [2, 1], "supported": "nvmlSupported"}}
+    assert source(routes, nvmlSupported=(0, {"m": 4}), nvmlReasons=(0, {"mask": 4}))[0].read("a", GPU) == Reading(0, 1)
+    assert source(routes, nvmlSupported=(0, {"m": 3}), nvmlReasons=(0, {"mask": 4}))[0].read("a", GPU) == Reading(3)
+
+
+SUM = {"a": {"call": "nvmlA", "out": "x"}, "b": {"call": "nvmlB", "out": "x"}, "s": {"sum": ["a", "b"]}, "d": {"difference": ["a", "b"]}}
+MIB = 1 << 20
+
+
+def test_a_sum_takes_the_rows_that_answer():
+    assert source(SUM, nvmlA=(0, {"x": 2}), nvmlB=(0, {"x": 3}))[0].read("s", GPU) == Reading(0, 5)
+    assert source(SUM, nvmlA=(0, {"x": 2}), nvmlB=(4, {}))[0].read("s", GPU) == Reading(0, 2)
+    assert source(SUM, nvmlA=(4, {}), nvmlB=(3, {}))[0].read("s", GPU) == Reading(4)
+
+
+def test_a_difference_is_of_the_figures_printed():
+    asked, _ = source(SUM, nvmlA=(0, {"x": 10 * MIB + 1}), nvmlB=(0, {"x": 4 * MIB + 9}))
+    assert asked.read("d", GPU) == Reading(0, 6 * MIB)
+    assert source(SUM, nvmlA=(0, {"x": 1}), nvmlB=(3, {}))[0].read("d", GPU) == Reading(3)
+
+
+def test_a_member_is_read_from_the_entry_and_an_argument_may_be_one():
+    routes = {"pid": {"member": "pid"}, "name": {"call": "nvmlSystemGetProcessName", "args": {"pid": "$pid"}, "out": "name"}}
+    asked, library = source(routes, nvmlSystemGetProcessName=(0, {"name": "x"}))
+    place = Place("handle", 0, {"pid": 7})
+    assert asked.read("pid", place) == Reading(0, 7)
+    assert asked.read("name", place) == Reading(0, "x")
+    assert library.asked[-1][2] == {"pid": 7}
+
+
+def test_gpus_are_as_many_as_the_library_says():
+    asked, _ = source({"system.num_devices": {"call": "nvmlDeviceGetCount_v2", "out": "n"}}, nvmlDeviceGetCount_v2=(0, {"n": 2}))
+    assert asked.entries("gpus", Place()) == [Place("handle 0", 0), Place("handle 1", 1)]
+
+
+def test_clock_lists_nest():
+    routes = {
+        "supported_clocks.memory": {"call": "nvmlMemory", "out": "clocks"},
+        "supported_clocks.graphics": {"call": "nvmlGraphics", "args": {"memory": "$memory_clock"}, "out": "clocks"},
+    }
+    asked, library = source(routes, nvmlMemory=(0, {"clocks": [405]}), nvmlGraphics=(0, {"clocks": [2, 1]}))
+    (memory,) = asked.entries("memory_clocks", GPU)
+    assert asked.read("supported_clocks.memory", memory) == Reading(0, 405)
+    assert [asked.read("supported_clocks.graphics", each).raw for each in asked.entries("graphics_clocks", memory)] == [2, 1]
+    assert library.asked[-1][2] == {"memory": 405}
+
+
+PROCESSES = {f"processes.{name}": {"slot": name} for name in ("compute", "mps", "graphics")}
+
+
+def processes(routes, lists):
+    made = {name: rows.parse_route(spec, "test") for name, spec in routes.items()}
+
+    class Listing(Library):
+        def slot(self, number, shape, device=None, key=None):
+            return SimpleNamespace(**dict(zip(("code", "out"), lists[number], strict=True)))
+
+        def call(self, name, device=None, args=None):
+            return SimpleNamespace(**dict(zip(("code", "out"), lists[name], strict=True)))
+
+    slots = {name: SlotDef(number, "processes") for number, name in enumerate(("compute", "mps", "graphics"))}
+    driver = SimpleNamespace(node="1.2", routes=made, field_ids={}, slots=slots)
+    places = NvmlSource(Listing(), driver, 0).entries("processes", GPU)
+    return [(place.entry["pid"], place.entry["type"]) for place in places]
+
+
+def entry(*pids):
+    return (0, {"entries": [{"pid": pid} for pid in pids]})
+
+
+def test_a_pid_in_several_lists_is_printed_once_with_all_types():
+    assert processes(PROCESSES, {0: entry(1, 2), 1: entry(2), 2: entry(2, 3)}) == [(1, 1), (2, 7), (3, 4)]
+
+
+def test_a_pid_twice_in_one_list_is_printed_twice():
+    assert processes(PROCESSES, {0: entry(1, 1), 1: (3, {}), 2: entry()}) == [(1, 1), (1, 1)]
+
+
+def test_an_mps_list_of_the_header_must_answer_and_adds_nothing():
+    routes = {**PROCESSES, "processes.mps": {"call": "nvmlMps", "out": "infos"}}
+    assert processes(routes, {0: entry(1), "nvmlMps": (0, {"infos": [{"pid": 1}]}), 2: entry(2)}) == [(1, 1), (2, 4)]
+    assert processes(routes, {0: entry(1), "nvmlMps": (3, {}), 2: entry(2)}) == []
+
+
+@pytest.mark.parametrize(
+    ("spec", "text"),
+    [
+        ({"call": "nvmlA", "args": {"type": 2}, "out": "clock"}, "call nvmlA(type=2) clock"),
+        ({"fieldvalue": "POWER", "scope": 1}, "fieldvalue POWER(scope=1)"),
+        ({"slot": "part", "key": 1}, "slot part(key=1)"),
+    ],
+)
+def test_the_trace_says_the_route(spec, text):
+    assert source({"a": spec})[0].asked("a") == text
