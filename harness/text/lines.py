@@ -9,6 +9,7 @@ import re
 from typing import NamedTuple
 
 from harness.text import escapes
+from harness.text.model import PLAIN
 
 OPEN = 0
 CLOSE = 1
@@ -54,7 +55,7 @@ def classify(line: str) -> Line:
     if match:
         indent, tag, raw = match.groups()
         text, style = escapes.classify(raw)
-        return Line(LEAF, indent, tag, text, style, loose=escapes.is_loose(raw))
+        return Line(LEAF, indent, tag, text, style, (), style == PLAIN and escapes.is_loose(raw))
     match = _OPEN.fullmatch(line)
     if match:
         indent, tag, pairs = match.groups()

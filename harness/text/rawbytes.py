@@ -11,6 +11,7 @@ import re
 
 _BASE = 0xF700
 _ODD = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\udc80-\udcff\uf700-\uf7ff\ufffe\uffff]|\r(?!\n)")
+_CLEAR = bytes([0x09, 0x0A, *range(0x20, 0x80)])
 _RAW = re.compile("[\uf700-\uf7ff]")
 
 
@@ -26,6 +27,8 @@ def _spell(match: re.Match[str]) -> str:
 
 def decode(data: bytes) -> str:
     """The text of ``data``; total, and `encode` gives ``data`` back."""
+    if not data.translate(None, _CLEAR):
+        return data.decode("ascii")
     return _ODD.sub(_spell, data.decode("utf-8", "surrogateescape"))
 
 

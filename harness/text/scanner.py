@@ -5,7 +5,6 @@ It is one of two readers of the same text; `document.read` refuses a file on whi
 
 from __future__ import annotations
 
-import itertools
 import re
 from dataclasses import dataclass, field
 
@@ -73,7 +72,7 @@ class _Scanner:
     inline: list[bool] = field(default_factory=list)
     root: Node | None = None
     end: int = 0
-    indents: list[str] = field(default_factory=list)
+    indents: dict[int, str] = field(default_factory=dict)
     odd: int = 0
     declaration: str | None = None
     doctype: str | None = None
@@ -83,42 +82,32 @@ class _Scanner:
     outside: list[tuple[int, str]] = field(default_factory=list)
     comments: set[int] = field(default_factory=set)
     notes: list[Note] = field(default_factory=list)
-    offsets: list[int] = field(default_factory=list)
+    place: tuple[int, int] = (0, 0)
+    """A line that was complex and its offset, to count on from."""
 
     def run(self) -> Scan:
         lines = self.text.split("\n")
         memo: dict[str, forms.Line] = {}
         number, count = 0, len(lines)
-        stack = self.stack
+        stack, indents, leaf = self.stack, self.indents, forms.LEAF
         while number < count:
             source = lines[number]
             line = memo.get(source)
             if line is None:
                 line = memo[source] = forms.classify(source)
-            kind = line[0]
-            if kind == forms.LEAF and stack and not line[6]:
+            kind, indent, tag, text, style, _, loose = line
+            if kind == leaf and stack and not loose:
                 number += 1
-                node = Node(line[2], line[3], escape=line[4], line=number)
-                if line[1] != self._expected(line[1]):
-                    node.indent = line[1]
-                    self.odd += 1
+                node = Node(tag, text, escape=style, line=number)
                 stack[-1].children.append(node)
+                if indents.get(len(stack)) != indent:
+                    self._indent(node, indent)
             elif kind == forms.COMPLEX:
                 number = self._complex(lines, number)
             else:
                 number += 1
                 self._simple(line, source, number)
         return self._finish(count)
-
-    def _expected(self, indent: str) -> str:
-        """The layout's white space at the current depth: the first seen there."""
-        depth = len(self.stack)
-        indents = self.indents
-        if depth < len(indents):
-            return indents[depth]
-        while len(indents) <= depth:
-            indents.append(indent)
-        return indent
 
     def _simple(self, line: forms.Line, source: str, number: int) -> None:
         """One line in a form of nvidia-smi's, other than a leaf without surprises."""
@@ -139,11 +128,9 @@ class _Scanner:
             self.outside.append((number, line.text))
 
     def _indent(self, node: Node, indent: str) -> None:
-        depth = len(self.stack) - (1 if node.form == TREE else 0)
-        indents = self.indents
-        while len(indents) <= depth:
-            indents.append(indent)
-        if indents[depth] != indent:
+        """Holds the white space before ``node`` against the layout's: the first seen at its depth."""
+        depth = len(self.stack) - (node.form == TREE)
+        if self.indents.setdefault(depth, indent) != indent:
             node.indent = indent
             self.odd += 1
 
@@ -163,11 +150,12 @@ class _Scanner:
         if loose is not None:
             self._loose(*loose, number + 1)
             return number + 1
-        if not self.offsets:
-            self.offsets = [0, *itertools.accumulate(len(line) + 1 for line in lines)]
+        before, offset = self.place
+        offset += sum(len(line) + 1 for line in lines[before:number])
+        self.place = (number, offset)
         spanned, only_comments = 0, True
         try:
-            for token in tokens.region(self.text, self.offsets[number], self.name, number + 1):
+            for token in tokens.region(self.text, offset, self.name, number + 1):
                 self._token(token, number + spanned + 1)
                 spanned += token.newlines
                 only_comments &= token.kind == tokens.COMMENT or (token.kind == tokens.TEXT and not token.text.strip())
@@ -275,12 +263,19 @@ class _Scanner:
         opened = f"<{block.tag}{forms.attributes_text(block.attributes)}>"
         return InputError(f"{self.name}:{last}: truncated: ends inside {opened}{inner}, line {last}; the file was cut off, capture again")
 
+    def _indents(self) -> list[str]:
+        """White space by depth; a depth that no line showed (all its elements stand inside other lines) has that of the one above."""
+        found: list[str] = []
+        for depth in range(max(self.indents, default=0) + 1):
+            found.append(self.indents.get(depth, found[-1] if found else ""))
+        return found
+
     def _finish(self, count: int) -> Scan:
         if self.stack or self.root is None:
             raise self._truncated(count)
         return Scan(
             root=self.root,
-            indents=self.indents,
+            indents=self._indents(),
             odd=self.odd,
             declaration=self.declaration,
             doctype=self.doctype,

@@ -1,0 +1,189 @@
+"""Where identifiers stand in a line of nvidia-smi's output, of whatever view; on bytes, before any parser.
+
+Two kinds of finding: by shape (UUIDs, 0x and 16 digits, 13-digit serials, paths below /home) and by name (elements, attributes and words
+called serial, uuid, guid, pdi, host, user).  What a site hides behind other names is found by `literals`, once it is known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from harness.text.placeholders import ADDRESS, HEX, HOST, SERIAL, USER, UUID, is_absent
+from harness.text.suspects import WORD
+
+_HEX8 = rb"[0-9a-fA-F]{8}"
+_HEX4 = rb"[0-9a-fA-F]{4}"
+_UUID = re.compile(
+    rb"(?<![0-9A-Za-z])(?:" + _HEX8 + rb"(?:-" + _HEX4 + rb"){3}-[0-9a-fA-F]{12}|[0-9a-fA-F]{32})(?![0-9A-Za-z])"
+    rb"|(?i:(?:GPU|MIG)-)(" + _HEX8 + rb"(?:-" + _HEX4 + rb"){0,3}(?:-[0-9a-fA-F]{1,11})?)(?![0-9a-zA-Z])"
+)
+_WIDE = re.compile(rb"(?<![0-9A-Za-z])0[xX][0-9a-fA-F]{16}(?![0-9A-Za-z])")
+_SERIAL = re.compile(rb"(?<![0-9A-Za-z.])[0-9]{13}(?![0-9A-Za-z.]| ?[A-Za-z%])")
+_HOME = re.compile(
+    rb"(?i:(?:[/\\]|%2f|%5c)(?:home|homes|users|documents and settings)(?:[/\\]+|%2f|%5c))"
+    rb"(?:([^/\\<>\"':;&|*?%\r\n]+)(?=\\)|([^/\\<>\"':;,&=%\s]+))"
+)
+_TILDE = re.compile(rb"(?<![^\s=:\"'>])~([A-Za-z_][A-Za-z0-9_.-]+)(?=/)")
+_MAIL = re.compile(rb"(?<![A-Za-z0-9._%+-])([A-Za-z0-9_][A-Za-z0-9._+-]*)@([A-Za-z][A-Za-z0-9-]*(?:\.[A-Za-z0-9-]+)*)")
+_TEXT = rb"[\"']?\s*([^\s\"'<>(),;&]+)"
+_KEYED: tuple[tuple[str, re.Pattern[bytes]], ...] = (
+    (SERIAL, re.compile(rb"(?i)(?:[\w-]*serial[\w-]*|\bs/n|\bsn|asset[ _-]?tag)(?:[ _-]?(?:number|num|no))?\.?\s*[:=#]\s*" + _TEXT)),
+    (SERIAL, re.compile(rb"(?i)(?<![\w<])serial(?:[ _-]?(?:number|num|no))?\.? +(?:is +)?([A-Za-z0-9-]*[0-9][A-Za-z0-9-]*)")),
+    (HEX, re.compile(rb"(?i)[\w-]*(?:guid|pdi)\s*[:=#]?\s*[\"']?(0x[0-9a-f]+|[0-9a-f]{8,16})(?![0-9a-zA-Z-])")),
+    (UUID, re.compile(rb"(?i)[\w-]*uuid\s*[:=#]\s*" + _TEXT)),
+    (
+        HOST,
+        re.compile(
+            rb"(?i)(?<![A-Za-z0-9])(?:--?)?(?:host|host[ _-]?name|node[ _-]?name|nodename|nodelist|server|master[ _-]?addr)\s*[:=]\s*" + _TEXT
+        ),
+    ),
+    (HOST, re.compile(rb"(?i)(?<![A-Za-z0-9])--(?:host|host-?name|node|server|master[_-]addr)\s+" + _TEXT)),
+    (USER, re.compile(rb"(?i)(?<![A-Za-z0-9])(?:--?)?(?:user|user[ _-]?name|logname|login|owner)\s*[:=]\s*" + _TEXT)),
+    (USER, re.compile(rb"(?i)(?<![A-Za-z0-9])--(?:user|user-?name|login|owner)\s+" + _TEXT)),
+)
+_KEYS = re.compile(rb"[:=#]|--|(?i:serial|guid|pdi) ")
+_ELEMENT = re.compile(rb"<([A-Za-z_][A-Za-z0-9_.:-]*)[^<>]*>([^<]*)")
+_NAMED: tuple[tuple[str, re.Pattern[bytes]], ...] = (
+    (SERIAL, re.compile(rb"(?i)serial|asset_?tag")),
+    (UUID, re.compile(rb"(?i)uuid")),
+    (HEX, re.compile(rb"(?i)guid|(?:^|_)pdi$")),
+    (HOST, re.compile(rb"(?i)host_?name|node_?name|^host$|^node$")),
+    (USER, re.compile(rb"(?i)user_?name|^user$|^owner$|_owner$|_user$|^login$")),
+)
+_PROCESS = re.compile(rb"(?i)process|command|cmd|arg|path|exe")
+_URL = re.compile(rb"(?i)(?<![a-z0-9])[a-z][a-z0-9+.-]*://(?:[^/@\s<>\"']*@)?([a-z0-9][a-z0-9.-]*)")
+_SHARE = re.compile(rb"(?<![\\A-Za-z0-9:])\\\\([A-Za-z0-9][A-Za-z0-9.-]*)\\")
+_DOMAIN = re.compile(
+    rb"(?i)(?<![\w./\\-])[a-z0-9](?:[a-z0-9-]*\.)+(?:com|net|org|edu|gov|mil|io|ai|cloud|local|localdomain|internal|intra|intranet|lan|corp|cluster|private)"
+    rb"(?![\w-]|\.[a-z])"
+)
+_IPV4 = re.compile(rb"(?<![0-9A-Za-z.])(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?![0-9A-Za-z]|\.[0-9A-Za-z])")
+_READING = re.compile(rb"(?i)address|mask|bitmap|offset")
+_LOCAL = frozenset({b"localhost", b"localhost.localdomain", b"127.0.0.1", b"0.0.0.0", b"root"})
+
+
+class Hit(NamedTuple):
+    """An identifier of ``family`` in a line: from ``start`` to ``end``, ``value`` between."""
+
+    start: int
+    end: int
+    family: str
+    value: bytes
+
+
+def find(line: bytes, tag: bytes = b"") -> list[Hit]:
+    """The identifiers in ``line``, left to right, none overlapping; ``tag``: the element that a line of bare text stands in.
+
+    Absent and masked values are none.  Only a line that `suspects` names can hold any.
+    """
+    found: list[Hit] = []
+    spans = [(match[1], match.start(2), match.end(2)) for match in _ELEMENT.finditer(line)] or ([(tag, 0, len(line))] if tag else [])
+    for name, start, end in spans:
+        _named(line, name, start, end, found)
+    _shaped(line, spans, found)
+    for family, pattern in _KEYED if _KEYS.search(line) else ():
+        matches = [match for match in pattern.finditer(line) if family != UUID or not _UUID.search(match[1])]
+        found.extend(Hit(match.start(1), match.end(1), family, match[1]) for match in matches)
+    _names(line, spans, found)
+    return _settle(found)
+
+
+def _named(line: bytes, name: bytes, start: int, end: int, found: list[Hit]) -> None:
+    """What an element is called says what its text is."""
+    text = line[start:end]
+    value = text.strip()
+    for family, pattern in _NAMED:
+        if value and pattern.search(name) and (family != UUID or not _UUID.search(value)):
+            at = start + text.index(value)
+            found.append(Hit(at, at + len(value), family, value))
+            return
+
+
+def _shaped(line: bytes, spans: list[tuple[bytes, int, int]], found: list[Hit]) -> None:
+    for match in _UUID.finditer(line):
+        group = 1 if match[1] else 0
+        found.append(Hit(match.start(group), match.end(group), UUID, match[group]))
+    for family, pattern in ((HEX, _WIDE), (SERIAL, _SERIAL)):
+        for match in pattern.finditer(line):
+            tag = next((name for name, start, end in spans if start <= match.start() < end), b"")
+            if not _READING.search(tag):
+                found.append(Hit(match.start(), match.end(), family, match.group()))
+
+
+def _names(line: bytes, spans: list[tuple[bytes, int, int]], found: list[Hit]) -> None:
+    """User and host names: in paths and addresses anywhere, in URLs, shares and domains in what processes are called."""
+    for match in _HOME.finditer(line):
+        group = 1 if match[1] else 2
+        found.append(Hit(match.start(group), match.end(group), USER, match[group]))
+    found.extend(Hit(match.start(1), match.end(1), USER, match[1]) for match in _TILDE.finditer(line))
+    for match in _MAIL.finditer(line):
+        found.append(Hit(match.start(1), match.end(1), USER, match[1]))
+        found.append(Hit(match.start(2), match.end(2), HOST, match[2]))
+    for name, start, end in spans:
+        if not _PROCESS.search(name):
+            continue
+        for pattern, group in ((_URL, 1), (_SHARE, 1), (_DOMAIN, 0)):
+            found.extend(Hit(match.start(group), match.end(group), HOST, match[group]) for match in pattern.finditer(line, start, end))
+        found.extend(Hit(match.start(), match.end(), ADDRESS, match.group()) for match in _IPV4.finditer(line, start, end))
+
+
+def _settle(found: list[Hit]) -> list[Hit]:
+    """Left to right, the longer one first; what overlaps it, and what names nobody, left out.  A port or dot at the end is not part of a name."""
+    out: list[Hit] = []
+    last = 0
+    for hit in sorted(found, key=lambda hit: (hit.start, -hit.end)):
+        kept = _trim(hit)
+        if kept.start < last or is_absent(kept.value) or kept.value.lower() in _LOCAL:
+            continue
+        out.append(kept)
+        last = kept.end
+    return out
+
+
+def _trim(hit: Hit) -> Hit:
+    if hit.family not in {USER, HOST}:
+        return hit
+    value = re.sub(rb"(?::[0-9]*)?(?:[/\\].*)?$", b"", hit.value, count=1).rstrip(b".")
+    family = ADDRESS if hit.family == HOST and _IPV4.fullmatch(value) else hit.family
+    return Hit(hit.start, hit.start + len(value), family, value)
+
+
+_STOP = frozenset(
+    b"active addressing all application auto build clock compute data default disabled enabled error file gpu graphics home host idle info local log"
+    b" main memory model name node none not nvidia off output path pending power process product python requested root run server state supported system"
+    b" temp tesla test tmp train unknown user users value worker yes".split()
+)
+
+
+class Literals:
+    """Identifiers known from elsewhere, found wherever they stand as whole words, in any letter case.
+
+    Numbers shorter than six characters, names shorter than three and words of nvidia-smi's own vocabulary are too common to be told.
+    """
+
+    def __init__(self, values: Iterable[tuple[str, bytes]]) -> None:
+        self.families: dict[bytes, str] = {}
+        self.by_word: dict[bytes, list[bytes]] = {}
+        for family, value in values:
+            plain = value.lower()
+            short = 3 if family in {USER, HOST} else 6
+            word = WORD.match(plain)
+            if word and len(plain) >= short and plain not in _STOP and plain not in _LOCAL and plain not in self.families:
+                self.families[plain] = family
+                self.by_word.setdefault(word.group(), []).append(plain)
+        for known in self.by_word.values():
+            known.sort(key=lambda value: (-len(value), value))
+
+    def find(self, line: bytes) -> list[Hit]:
+        """The known values in ``line``, the longest first where several start at one place."""
+        plain = line.lower()
+        found: list[Hit] = []
+        for match in WORD.finditer(plain):
+            for value in self.by_word.get(match.group(), ()):
+                end = match.start() + len(value)
+                if plain.startswith(value, match.start()) and not WORD.match(plain, end):
+                    found.append(Hit(match.start(), end, self.families[value], line[match.start() : end]))
+                    break
+        return found

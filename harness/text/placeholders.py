@@ -1,0 +1,131 @@
+"""What stands in place of an identifier: the same length and shape, a number in order of first appearance, and plainly no real value.
+
+A value that already is such a placeholder stays, so a scrubbed text is scrubbed to itself.
+"""
+
+from __future__ import annotations
+
+import re
+
+UUID = "uuid"
+SERIAL = "serial"
+HEX = "hex"
+USER = "user"
+HOST = "host"
+ADDRESS = "address"
+FAMILIES = (UUID, SERIAL, HEX, USER, HOST, ADDRESS)
+"""Values of one family share one count: a GPU's UUID is the same in `MIG-GPU-<uuid>/1/0`, a fabric GUID may be a PDI."""
+
+LIMIT = 0xFFFF
+"""The highest number a placeholder carries; a longer prefix of zeros than that leaves is no accident."""
+_SURE = 6
+"""Serials shorter than this cannot be told from their placeholders."""
+
+_MASKED = re.compile(rb"redacted|removed|masked|hidden|elided|anonymi[sz]ed|\.\.\.|\xe2\x80\xa6|[*?#]{2}|x{3}", re.IGNORECASE)
+_ABSENT = frozenset({b"", b"n/a", b"[n/a]", b"none", b"null", b"unknown", b"not supported", b"[not supported]", b"unknown error", b"err!"})
+_NAME = {USER: b"user", HOST: b"host"}
+
+
+def is_absent(value: bytes) -> bool:
+    """Is ``value`` no identifier: N/A and its like, empty, zeros only, or hidden by whoever gave the file (XXXX, redacted, ...)?"""
+    plain = value.strip().lower()
+    if plain in _ABSENT or _MASKED.search(plain):
+        return True
+    bare = plain.removeprefix(b"0x").removeprefix(b"mig-").removeprefix(b"gpu-")
+    letters = set(bare) - set(b"0-:. ")
+    return not letters or (b"0" not in bare and letters <= {b"x"[0], b"y"[0], b"z"[0]})
+
+
+def canonical(family: str, value: bytes) -> bytes:
+    """The spelling under which ``value`` is known: letter case and, for UUIDs and hexadecimal numbers, dashes and prefix left out."""
+    plain = value.lower()
+    if family == UUID:
+        return plain.removeprefix(b"mig-").removeprefix(b"gpu-").replace(b"-", b"")
+    return plain.removeprefix(b"0x") if family == HEX else plain
+
+
+def make(family: str, value: bytes, number: int) -> bytes:
+    """The placeholder of ``number`` in the shape of ``value``."""
+    if family in {UUID, HEX}:
+        return _hexadecimal(value, number, whole=family == UUID)
+    if family in _NAME:
+        return _name(_NAME[family], value, number)
+    return _counted(value, number)
+
+
+def number_of(family: str, value: bytes) -> int | None:
+    """The number of the placeholder ``value``; None where it is none, or too short to tell."""
+    if family in _NAME:
+        match = re.fullmatch(rb"(" + b"|".join(_NAME[family][:size] for size in range(4, 0, -1)) + rb")([0-9]{1,9})(?:\.[x0.-]*)?", value)
+        return int(match[2]) if match and 0 < int(match[2]) <= LIMIT else None
+    if family == SERIAL and len(value) < _SURE:
+        return None
+    number = _read(family, value)
+    return number if number and number <= LIMIT and make(family, value, number) == value else None
+
+
+def _read(family: str, value: bytes) -> int | None:
+    if family == UUID:
+        head = canonical(UUID, value)[:8]
+        return int(head, 16) if re.fullmatch(rb"[0-9a-f]{8}", head) else None
+    if family == HEX:
+        digits = canonical(HEX, value)
+        return int(digits, 16) if re.fullmatch(rb"[0-9a-f]{1,32}", digits) else None
+    number, radix = 0, 1
+    for char in reversed(value):
+        base, digit = _digit(char)
+        number, radix = number + digit * radix, radix * base
+        if radix > LIMIT * 1000:
+            break
+    return number
+
+
+def _hexadecimal(value: bytes, number: int, *, whole: bool) -> bytes:
+    """Hexadecimal digits of ``value`` replaced by ``number``: right-aligned; of a UUID in its first eight and its last twelve digits."""
+    prefix = re.match(rb"(?i)(?:mig-)?(?:gpu-)?(?:0x)?", value)
+    head = prefix.group() if prefix else b""
+    rest = value[len(head) :]
+    digits = [place for place, char in enumerate(rest) if char in b"0123456789abcdefABCDEF"]
+    if whole and len(digits) >= 8:
+        text = b"%08x" % number + b"0" * (len(digits) - 8)
+        text = text[:20] + b"%012x" % number if len(digits) == 32 else text
+    else:
+        text = b"%0*x" % (len(digits), number)
+    if re.search(rb"[A-F]", rest) and not re.search(rb"[a-f]", rest):
+        text = text.upper()
+    if len(text) > len(digits):
+        return head + text
+    out = bytearray(rest)
+    for place, char in zip(digits, text, strict=True):
+        out[place] = char
+    return head + bytes(out)
+
+
+def _name(word: bytes, value: bytes, number: int) -> bytes:
+    """``user001`` in the length of ``value``; of a dotted host name the first label counts, the others keep their shape."""
+    first, dot, rest = value.partition(b".")
+    digits = str(number).encode()
+    stem = word[: max(1, min(len(word), len(first) - len(digits)))]
+    return stem + digits.zfill(len(first) - len(stem)) + dot + re.sub(rb"[^.\-x0]", b"x", re.sub(rb"[0-9]", b"0", rest))
+
+
+def _digit(char: int) -> tuple[int, int]:
+    """Radix of a character's place and its digit there: 10 for digits, 26 for letters, 1 for what only keeps its place."""
+    if 0x30 <= char <= 0x39:
+        return 10, char - 0x30
+    if 0x41 <= char <= 0x5A:
+        return 26, char - 0x41
+    if 0x61 <= char <= 0x7A:
+        return 26, char - 0x61
+    return 1, 0
+
+
+def _counted(value: bytes, number: int) -> bytes:
+    """``number`` counted through the places of ``value``: digits stay digits, letters letters, the rest stays; longer where it must."""
+    out = bytearray(value)
+    for place in range(len(out) - 1, -1, -1):
+        base, digit = _digit(out[place])
+        if base > 1:
+            out[place] += number % base - digit
+            number //= base
+    return bytes(out) if not number else str(number).encode() + bytes(out)
