@@ -37,11 +37,18 @@ class Document:
 
 def load_file(path: Path, name: str | None = None) -> Document:
     """The document in a file; ``name`` is shown in messages instead of the path."""
+    return load(read_file(path, name), name or str(path))
+
+
+def read_file(path: Path, name: str | None = None) -> bytes:
+    """The bytes of a file; InputError when it cannot be read or is over the size cap."""
     try:
-        data = path.read_bytes()
+        size = path.stat().st_size
+        if size > MAX_BYTES:
+            raise InputError(f"{name or path}: {size} bytes, more than the {MAX_BYTES} a document may have")
+        return path.read_bytes()
     except OSError as error:
         raise InputError(f"{name or path}: cannot be read: {error.strerror}") from error
-    return load(data, name or str(path))
 
 
 def load(data: bytes | str, source: str) -> Document:

@@ -1,0 +1,116 @@
+"""Profiles: read strictly, merged per device, written in one stable shape."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from harness.stores.schema import keys
+from harness.tables import strictyaml
+from harness.words.state import State
+
+
+@dataclass(frozen=True)
+class Device:
+    """One GPU of a profile, merged: dotted key -> value, and the keys that answer a state instead."""
+
+    values: Mapping[str, Any]
+    states: Mapping[str, State]
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A profile.
+
+    source   the file's name in messages; ``path`` the file, None for one that was made in memory; ``sha256`` of its bytes
+    system   ``system`` as written; ``clock`` as written or empty; ``origin`` as written or empty
+    devices  merged devices in the order of their index
+    """
+
+    source: str
+    path: Path | None
+    sha256: str
+    system: Mapping[str, Any]
+    devices: tuple[Device, ...]
+    clock: Mapping[str, Any] = field(default_factory=dict)
+    origin: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def driver_version(self) -> str:
+        """``system.driver_version``."""
+        return str(self.system["driver_version"])
+
+
+def load(path: Path) -> Profile:
+    """The profile in a file; InputError listing every error with file, line, key path and nearest key."""
+    return parse(strictyaml.read_file(path), str(path), path)
+
+
+def parse(data: bytes, source: str = "profile", path: Path | None = None) -> Profile:
+    """The profile in ``data``; ``source`` names it in messages."""
+    from harness.stores.schema.check import check
+
+    document = strictyaml.load(data, source)
+    check(document)
+    value = document.value
+    system = value["system"]
+    listed = sorted(value.get("devices") or [], key=lambda device: device["index"])
+    defaults = value.get("device_defaults") or {}
+    count = int(system.get("num_devices") or len(listed) or 8)
+    by_index = {device["index"]: device for device in listed}
+    entries = [by_index.get(index, {"index": index}) for index in range(count)] if not listed or system.get("num_devices") else listed
+    devices = tuple(_merged(defaults, entry) for entry in entries)
+    return Profile(
+        source, path, hashlib.sha256(data).hexdigest(), system, devices, value.get("clock") or {}, value.get("origin") or {}
+    )  # fmt: skip
+
+
+def _merged(defaults: Mapping[str, Any], entry: Mapping[str, Any]) -> Device:
+    """A device entry over the defaults: blocks of ``keys.WHOLE`` replaced whole, other blocks key by key, scalars and lists replaced.
+
+    A value given for the device itself wins over a state inherited from the defaults.
+    """
+    merged: dict[str, Any] = {name: value for name, value in defaults.items() if name != "states"}
+    for name, value in entry.items():
+        if isinstance(value, dict) and name not in keys.WHOLE and isinstance(merged.get(name), dict):
+            merged[name] = {**merged[name], **value}
+        elif name != "states" and value is not None:
+            merged[name] = value
+    own = keys.flatten({name: value for name, value in entry.items() if name != "states"})
+    states = {key: state for key, state in (defaults.get("states") or {}).items() if key not in own}
+    states.update(entry.get("states") or {})
+    flat = {key: value for key, value in keys.flatten(merged).items() if value is not None}
+    return Device(flat, {key: State(state) for key, state in states.items()})
+
+
+class _Dumper(yaml.SafeDumper):
+    """Block style for mappings and lists of mappings, flow style for lists of numbers, text quoted only where YAML needs it."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        del data
+        return True
+
+
+def _represent_list(dumper: yaml.SafeDumper, data: list[Any]) -> yaml.Node:
+    flow = not any(isinstance(item, (dict, list)) for item in data)
+    return dumper.represent_sequence("tag:yaml.org,2002:seq", data, flow_style=flow)
+
+
+def _represent_text(dumper: yaml.SafeDumper, data: str) -> yaml.Node:
+    plain = data[:1].isalpha() and data.replace("-", "").replace("_", "").replace(" ", "").replace("/", "").replace(".", "").isalnum()
+    plain = plain and data.lower() not in ("true", "false", "null", "yes", "no", "on", "off", "y", "n")
+    return dumper.represent_scalar("tag:yaml.org,2002:str", data, style=None if plain else '"')
+
+
+_Dumper.add_representer(list, _represent_list)
+_Dumper.add_representer(str, _represent_text)
+
+
+def dump(document: Mapping[str, Any]) -> str:
+    """A profile's document as YAML: the same mapping always gives the same text; it ends with a line end."""
+    return yaml.dump(dict(document), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=140, default_flow_style=False)

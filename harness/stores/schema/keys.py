@@ -1,0 +1,107 @@
+"""The keys of one GPU in a profile: dotted path -> kind.
+
+A key is an image field of the same name (``mocklib/tables/fields.yaml``) unless it is listed here: those are read by a derivation, or are
+written otherwise in a profile than NVML counts.  Names are the configuration reference's; keys it lacks are extensions.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+from mocklib import fields
+
+INTEGERS = frozenset(("uint", "int", "word"))
+
+
+@dataclass(frozen=True)
+class Key:
+    """One key.
+
+    kind   ``uint``, ``int``, ``text``, ``word`` (``words``: word -> NVML's integer), ``hex`` (bytes), or one of the kinds of ``codec``
+    scale  NVML's value = profile value x scale
+    """
+
+    path: str
+    kind: str
+    words: tuple[tuple[str, int], ...] = ()
+    scale: int = 1
+
+
+_FLAGS = ("gpu_idle", "applications_clocks_setting", "sw_power_cap", "hw_slowdown", "sync_boost", "sw_thermal_slowdown", "hw_thermal_slowdown",
+          "hw_power_brake_slowdown", "display_clocks_setting")  # fmt: skip
+FLAGS: tuple[str, ...] = tuple(f"clocks_throttle_reasons.{flag}" for flag in _FLAGS)
+"""Event reasons by bit, lowest first (nvml.h, NVML_CLOCKS_EVENT_REASON_*)."""
+
+HEALTH: tuple[tuple[str, int], ...] = (
+    ("fabric.health.degraded_bandwidth", 0), ("fabric.health.route_recovery", 2), ("fabric.health.route_unhealthy", 4),
+    ("fabric.health.access_timeout_recovery", 6), ("fabric.health.incorrect_configuration", 8), ("fabric.health.partition_assigned", 12),
+)  # fmt: skip
+"""Parts of the fabric health mask and their lowest bit (nvml.h, NVML_GPU_FABRIC_HEALTH_MASK_SHIFT_*)."""
+
+_CONFIGURATION = (("none", 1), ("incorrect_sysguid", 2), ("incorrect_chassis_sn", 3), ("no_partition", 4), ("insufficient_nvlinks", 5),
+                  ("incompatible_gpu_fw", 6), ("invalid_location", 7), ("gpu_state_invalid", 8))  # fmt: skip
+_SUMMARY = (("not_supported", 0), ("healthy", 1), ("unhealthy", 2), ("limited_capacity", 3))
+
+_SPECIAL: tuple[Key, ...] = (
+    Key("pci.bus_id", "bus_id"),
+    Key("fan.speed_percent", "percent"),
+    Key("supported_clocks.memory_clocks", "clock_table"),
+    Key("processes", "processes"),
+    Key("accounting.terminated", "accounted"),
+    Key("retired_pages.single_bit", "pages"),
+    Key("retired_pages.double_bit", "pages"),
+    Key("power.current_draw_mw", "uint"),
+    Key("power.smoothing.supported", "flag"),
+    Key("power.smoothing.state", "word", (("disabled", 0), ("enabled", 1))),
+    Key("power.workload_power_profiles.requested", "numbers"),
+    Key("mig.max_gpu_instances", "uint"),
+    Key("fabric.cluster_uuid", "uuid"),
+    Key("fabric.health_summary", "word", (("auto", -1), *_SUMMARY)),
+    Key("fabric.health_mask", "uint"),
+    Key("fabric.health.incorrect_configuration", "word", _CONFIGURATION),
+    *(Key(flag, "flag") for flag in FLAGS),
+    *(Key(path, "health_flag") for path, _ in HEALTH if path != "fabric.health.incorrect_configuration"),
+)
+
+WHOLE = frozenset((
+    "compute_capability", "gsp_firmware", "gpu_operation_mode", "driver_model", "memory", "bar1_memory", "protected_memory", "pcie", "bridge_chip",
+    "power", "thermal", "fan", "clocks", "voltage", "supported_clocks", "clocks_throttle_reasons", "utilization", "encoder_stats", "fbc_stats", "ecc",
+    "repair", "retired_pages", "inforom", "remapped_rows", "display", "virtualization", "accounting", "fabric", "reset_status", "capabilities", "mig",
+))  # fmt: skip
+"""Blocks that a per-device entry replaces whole; every other block (pci, platform, states) merges key by key, scalars and lists replace."""
+
+
+@functools.cache
+def device_keys() -> dict[str, Key]:
+    """Every key of a device by path."""
+    found = {key.path: key for key in _SPECIAL}
+    for name, definition in fields.device_fields().items():
+        if definition.source is not None or name in found:
+            continue
+        if definition.words is not None:
+            kind = "flag" if set(definition.words) == {"true", "false"} else "word"
+            found[name] = Key(name, kind, tuple(definition.words.items()))
+        else:
+            found[name] = Key(name, {"u64": "uint", "i64": "int", "string": "text", "bytes": "hex"}[definition.type], (), definition.scale)
+    return found
+
+
+@functools.cache
+def state_keys() -> frozenset[str]:
+    """What ``states`` may name: keys and image fields."""
+    return frozenset(device_keys()) | frozenset(fields.device_fields())
+
+
+def flatten(block: dict[str, object]) -> dict[str, object]:
+    """Dotted key -> value of a device's mapping; a key whose kind is a list or mapping stays whole."""
+    known = device_keys()
+    flat: dict[str, object] = {}
+    stack: list[tuple[str, object]] = [("", block)]
+    while stack:
+        path, value = stack.pop()
+        if isinstance(value, dict) and path not in known:
+            stack.extend((f"{path}.{name}" if path else str(name), inner) for name, inner in value.items())
+        elif path:
+            flat[path] = value
+    return flat
