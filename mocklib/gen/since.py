@@ -37,24 +37,26 @@ def names_of(path: Path) -> set[str]:
     return found - {"nvmlReturn_t"}
 
 
-def spans(branches: dict[int, set[str]], headers: set[int], libraries: set[int]) -> dict[str, tuple[int, int | None]]:
+def spans(branches: dict[int, set[str]], declared: dict[int, set[str]], libraries: set[int]) -> dict[str, tuple[int, int | None]]:
     """Name -> (first branch, last branch or None).
 
     A name some header declares is gone when the newest header lacks it; one no header declares is gone when the newest library lacks it.
     """
-    declared = set().union(*(branches[branch] for branch in headers))
-    newest = {True: max(headers), False: max(libraries, default=max(headers))}
+    in_headers = set().union(*declared.values())
+    newest = declared[max(declared)]
+    exported = branches[max(libraries)] if libraries else set()
     found = {}
     for name in sorted(set().union(*branches.values())):
         seen = sorted(branch for branch, names in branches.items() if name in names)
-        found[name] = (seen[0], None if name in branches[newest[name in declared]] else seen[-1])
+        found[name] = (seen[0], None if name in (newest if name in in_headers else exported) else seen[-1])
     return found
 
 
 def main(arguments: list[str]) -> int:
     """Print the document for ``BRANCH=FILE`` arguments; 2 on a wrong one."""
     branches: dict[int, set[str]] = {}
-    kinds: dict[str, set[int]] = {".h": set(), ".so": set(), ".txt": set()}
+    declared: dict[int, set[str]] = {}
+    libraries: set[int] = set()
     without: set[str] = set()
     for argument in arguments:
         branch, separator, file = argument.partition("=")
@@ -64,13 +66,17 @@ def main(arguments: list[str]) -> int:
         if not separator or not branch.isdigit() or not Path(file).is_file():
             sys.stderr.write(f"{argument}: no BRANCH=FILE with a readable file\n{USAGE}\n")
             return 2
-        branches.setdefault(int(branch), set()).update(names_of(Path(file)))
-        kinds[".so" if ".so" in file else Path(file).suffix].add(int(branch))
-    if not kinds[".h"]:
+        names = names_of(Path(file))
+        branches.setdefault(int(branch), set()).update(names)
+        if file.endswith(".h"):
+            declared.setdefault(int(branch), set()).update(names)
+        elif ".so" in file:
+            libraries.add(int(branch))
+    if not declared:
         sys.stderr.write(f"{USAGE}\n")
         return 2
     sys.stdout.write(HEADER)
-    for name, (first, last) in spans(branches, kinds[".h"], kinds[".so"]).items():
+    for name, (first, last) in spans(branches, declared, libraries).items():
         if name not in without:
             sys.stdout.write(f"  {name}: {first}\n" if last is None else f"  {name}: [{first}, {last}]\n")
     return 0

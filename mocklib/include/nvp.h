@@ -1,0 +1,175 @@
+/* What the library's sources share: the process's device table, reading a field, and the services of each file in src/. */
+#ifndef NVP_H
+#define NVP_H
+
+#define NVML_NO_UNVERSIONED_FUNC_DEFS 1
+#include "nvml.h"
+#include "nvp_older.h"
+#include "nvp_image.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "zz_generated_names.h"
+
+#define NVP_EXPORT __attribute__((visibility("default")))
+#define NVP_INLINE inline __attribute__((always_inline))
+#define NVP_COLD __attribute__((cold, noinline))
+#define NVP_LIKELY(x) __builtin_expect(!!(x), 1)
+#define NVP_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+/* Flags of a function, one byte each: whatever is set sends the call through its cold copy. */
+#define NVP_FLAG_GATE 1
+#define NVP_FLAG_TRACE 2
+
+/* A handle is a number: kind in bits 0-3, slot in 4-15, slot generation in 16-31, init generation in 32-55, a tag above.  It is never dereferenced. */
+#define NVP_KIND_GPU 1
+#define NVP_KIND_EVENT_SET 5
+#define NVP_SLOT_BITS 12
+#define NVP_SLOTS (1 << NVP_SLOT_BITS)
+#define NVP_HANDLE_SLOT(handle) (((uintptr_t)(handle) >> 4) & (NVP_SLOTS - 1))
+#define NVP_HANDLE_TAG ((uint64_t)0x4e << 56)
+
+/* One slot of the process's device table.  expect is the only handle that is valid for the slot now; 0 means none (slot 0 is never given out). */
+struct nvp_device {
+    uint64_t expect;
+    const uint64_t *generation;
+    const unsigned char *half[2];
+    uint64_t capacity;
+    uint32_t index;
+    uint32_t record;
+    uint64_t reserved[2];
+};
+
+extern struct nvp_device nvp_devices[NVP_SLOTS];
+extern struct nvp_device nvp_node;
+extern unsigned char nvp_flag[NVP_FUNCTION_COUNT];
+extern unsigned int nvp_device_count;
+extern unsigned int nvp_init_count;
+extern const struct nvp_image *nvp_image;
+
+/* ---- handles ---- */
+
+static NVP_INLINE const struct nvp_device *nvp_device_of(nvmlDevice_t handle)
+{
+    const struct nvp_device *device = &nvp_devices[NVP_HANDLE_SLOT(handle)];
+    return NVP_LIKELY(__atomic_load_n(&device->expect, __ATOMIC_ACQUIRE) == (uint64_t)(uintptr_t)handle) ? device : NULL;
+}
+
+static NVP_INLINE bool nvp_initialised(void)
+{
+    return __atomic_load_n(&nvp_init_count, __ATOMIC_ACQUIRE) != 0;
+}
+
+/* The code for a handle that is none: UNINITIALIZED before nvmlInit, else INVALID_ARGUMENT. */
+static NVP_INLINE nvmlReturn_t nvp_bad_handle(void)
+{
+    return nvp_initialised() ? NVML_ERROR_INVALID_ARGUMENT : NVML_ERROR_UNINITIALIZED;
+}
+
+nvmlDevice_t nvp_handle_of(const struct nvp_device *device);
+
+/* ---- reading a record: the half that the generation names, read again when the generation moved meanwhile ---- */
+
+#define NVP_READ_BEGIN(device)                                                                                   \
+    for (;;) {                                                                                                   \
+        const uint64_t nvp_generation = __atomic_load_n((device)->generation, __ATOMIC_ACQUIRE);                 \
+        const unsigned char *const nvp_half = (device)->half[nvp_generation & 1];
+#define NVP_READ_END(device)                                                                                     \
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);                                                                     \
+    if (NVP_LIKELY(__atomic_load_n((device)->generation, __ATOMIC_RELAXED) == nvp_generation))                   \
+        break;                                                                                                   \
+    }
+
+#define NVP_FIELD_AT(half, id) ((const struct nvp_field *)(const void *)((half) + sizeof(struct nvp_record)) + (id))
+
+/* status, kind and need of a field as one word: zero for a constant that is there, which is the common case. */
+static NVP_INLINE uint32_t nvp_meta(const struct nvp_field *field)
+{
+    uint32_t meta;
+    memcpy(&meta, &field->status, sizeof meta);
+    return meta;
+}
+
+/* Value and meta of one field; meta 0 means *value is the answer. */
+static NVP_INLINE uint32_t nvp_load(const struct nvp_device *device, unsigned int id, uint64_t *value)
+{
+    uint32_t meta;
+    NVP_READ_BEGIN(device)
+        const struct nvp_field *field = NVP_FIELD_AT(nvp_half, id);
+        *value = field->value;
+        meta = nvp_meta(field);
+    NVP_READ_END(device)
+    return meta;
+}
+
+/* field.c: the general way to read fields: need, status and motion of each, the first code that is not SUCCESS. */
+nvmlReturn_t nvp_resolve(const struct nvp_device *device, const uint16_t *ids, unsigned int count, uint64_t *values);
+nvmlReturn_t nvp_number(const struct nvp_device *device, unsigned int id, uint64_t *value);
+nvmlReturn_t nvp_number_or(const struct nvp_device *device, unsigned int id, uint64_t absent, uint64_t *value);
+nvmlReturn_t nvp_string(const struct nvp_device *device, unsigned int id, char *buffer, size_t size);
+nvmlReturn_t nvp_array(const struct nvp_device *device, unsigned int id, void *buffer, size_t size);
+nvmlReturn_t nvp_field_in(const struct nvp_device *device, const unsigned char *half, unsigned int id, uint64_t *value);
+const void *nvp_data(const struct nvp_device *device, const unsigned char *half, uint64_t offset, uint64_t size);
+
+/* Copy variable data of a field into size bytes; text is cut to fit and ended with NUL, bytes are filled up with zeros. */
+void nvp_copy_text(const struct nvp_device *device, const unsigned char *half, unsigned int id, void *buffer, size_t size);
+void nvp_copy_bytes(const struct nvp_device *device, const unsigned char *half, unsigned int id, void *buffer, size_t size);
+
+/* ---- clock.c ---- */
+uint64_t nvp_now_ns(void);
+uint64_t nvp_real_ns(void);
+uint64_t nvp_now_in(const unsigned char *node_half);
+
+/* ---- trace.c ---- */
+bool nvp_gated(unsigned int function, nvmlReturn_t *code);
+nvmlReturn_t nvp_traced(unsigned int function, nvmlReturn_t code);
+void nvp_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void nvp_debug(const char *format, ...) __attribute__((format(printf, 1, 2)));
+bool nvp_format(char *buffer, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void nvp_set_flags(void);
+extern bool nvp_tracing;
+
+/* ---- events.c ---- */
+nvmlReturn_t nvp_event_set_check(nvmlEventSet_t set);
+void nvp_event_sets_end(void);
+
+/* ---- programs.c ---- */
+nvmlReturn_t nvp_run_program(const struct nvp_device *device, unsigned int program, const uint64_t *arguments, unsigned int count);
+
+/* ---- search.c, image.c, default.c, state.c ---- */
+#define NVP_PATH_SIZE 4096
+
+nvmlReturn_t nvp_image_ensure(void);
+const struct nvp_image *nvp_image_open(const char *path, bool quiet);
+const struct nvp_image *nvp_image_default(void);
+const struct nvp_image *nvp_find_image(void);
+const char *nvp_image_fault(const unsigned char *bytes, uint64_t size);
+uint32_t nvp_crc32(uint32_t crc, const unsigned char *bytes, size_t size);
+bool nvp_sha256_file(const char *path, uint8_t digest[32]);
+bool nvp_parse_count(const char *text, unsigned int *count);
+extern char nvp_image_path[NVP_PATH_SIZE];
+
+void nvp_bind_records(void);
+void nvp_state_attach(void);
+unsigned char *nvp_state_edit(const struct nvp_device *device, nvmlReturn_t *code);
+void nvp_state_commit(void);
+void nvp_state_abandon(void);
+
+/* Stores of a writer go through here, so that the killpoints flavour can end the process before any one of them. */
+#ifdef NVP_KILLPOINTS
+void nvp_kill_point(void);
+#define NVP_STORE(place, item)                                                                                   \
+    do {                                                                                                         \
+        nvp_kill_point();                                                                                        \
+        __atomic_store_n((place), (item), __ATOMIC_RELEASE);                                                     \
+    } while (0)
+#else
+#define NVP_STORE(place, item) __atomic_store_n((place), (item), __ATOMIC_RELEASE)
+#endif
+
+#include "zz_generated_handlers.h"
+
+#endif

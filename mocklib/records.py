@@ -1,0 +1,223 @@
+"""One record of an image or state, written and read: the fields, how they move, and their variable data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from mocklib import fields as tables
+from mocklib.fields import FieldDef
+
+if TYPE_CHECKING:
+    from mocklib.image import Clock, FieldValue, ImageSpec
+
+MASK = 0xFFFFFFFFFFFFFFFF
+ALIGN = 64
+
+
+def text_bytes(value: Any) -> bytes:
+    """A text as bytes; lone surrogates are the raw bytes they stand for."""
+    data = value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogateescape")
+    if b"\0" in data:
+        raise ValueError("a text cannot hold NUL")
+    return data
+
+
+class RecordWriter:
+    """Collects the fields of one record in order and packs it."""
+
+    def __init__(self, field_count: int, modes: int, clock: Clock) -> None:
+        from mocklib.image import CLOCKS, structs
+
+        self.ffi = structs()
+        if clock.mode not in CLOCKS:
+            raise ValueError(f"clock mode {clock.mode!r} is none of {', '.join(CLOCKS)}")
+        self.clock = clock
+        self.head = self.ffi.new("struct nvp_record *")
+        self.head.field_count = field_count
+        self.head.modes = modes
+        self.head.clock_mode = CLOCKS[clock.mode]
+        self.head.clock_at_ns = clock.at_ns
+        self.head.clock_start_ns = clock.start_ns
+        self.head.clock_scale_ppm = round(clock.scale * 1_000_000)
+        self.fields = self.ffi.new("struct nvp_field[]", field_count)
+        self.motions: list[dict[str, int]] = []
+        self.data = bytearray()
+        self.inner: list[int] = []  # places in data of 32-bit offsets that count from the start of the record
+        self.variable: list[int] = []  # fields whose value is an offset in data
+
+    def put(self, definition: FieldDef, given: FieldValue, spec: ImageSpec) -> None:
+        """Take one field; ValueError or TypeError where the value is not of the field's type."""
+        place = self.fields[definition.index]
+        place.status = given.status
+        place.need = (1 << tables.MODES.index(definition.need)) if definition.need else 0
+        if given.status:
+            return
+        if given.value is None and given.kind == 0:
+            raise ValueError("has neither a value nor a status")
+        if definition.type in tables.NUMBERS:
+            self._number(place, given, spec)
+            return
+        if given.kind:
+            raise ValueError("only numbers move")
+        place.value, place.extra = getattr(self, f"_{definition.type}")(given.value)
+        self.variable.append(definition.index)
+
+    def _number(self, place: Any, given: FieldValue, spec: ImageSpec) -> None:
+        value = int(given.value or 0)
+        if isinstance(given.value, bool) or not -(1 << 63) <= value <= MASK:
+            raise ValueError(f"{given.value!r} is no 64-bit number")
+        place.value, place.kind = value & MASK, given.kind
+        if given.kind:
+            place.extra = len(self.motions)
+        if given.kind == 1:
+            self.motions.append({"start_ns": self.clock.at_ns, "rate": given.rate})
+        elif given.kind == 2:
+            track = spec.tracks[given.rate]
+            offset, _ = self._add(b"".join((sample & MASK).to_bytes(8, "little") for sample in track.samples))
+            head = {"start_ns": track.start_ns, "period_ns": track.period_ns, "loop": int(track.loop)}
+            self.motions.append({**head, "samples": offset, "sample_count": len(track.samples)})
+
+    def _add(self, own: bytes, tail: bytes = b"") -> tuple[int, int]:
+        """Variable data at a multiple of 8, ``tail`` right behind it; offset in the data part and size of ``own``."""
+        self.data += bytes(-len(self.data) % 8)
+        offset = len(self.data)
+        self.data += own + tail
+        return offset, len(own)
+
+    def _string(self, value: Any) -> tuple[int, int]:
+        return self._add(text_bytes(value))
+
+    def _bytes(self, value: Any) -> tuple[int, int]:
+        if not isinstance(value, (bytes, bytearray)):
+            raise TypeError(f"{value!r} is no bytes")
+        return self._add(bytes(value))
+
+    def _words(self, value: Any) -> bytes:
+        return bytes(self.ffi.buffer(self.ffi.new("uint32_t[]", [int(item) for item in value])))
+
+    def _u32list(self, value: Any) -> tuple[int, int]:
+        return self._add(self._words(value))
+
+    _pids = _u32list
+
+    def _pages(self, value: Any) -> tuple[int, int]:
+        head = self.ffi.new("struct nvp_pages *", {"count": value.count, "known": len(value.addresses)})
+        return self._add(bytes(self.ffi.buffer(head)) + b"".join(int(address).to_bytes(8, "little") for address in value.addresses))
+
+    def _entries(self, packed: Any, tails: list[bytes], member: str) -> tuple[int, int]:
+        """An array of structs with one tail each; ``member`` of a struct becomes the offset of its tail in the record."""
+        size = self.ffi.sizeof(packed)
+        base = len(self.data) + (-len(self.data) % 8)
+        each = size // len(tails) if tails else 0
+        offset = base + size
+        for number, tail in enumerate(tails):
+            setattr(packed[number], member, offset)
+            self.inner.append(base + number * each + self.ffi.offsetof(self.ffi.typeof(packed).item, member))
+            offset += len(tail)
+        return self._add(bytes(self.ffi.buffer(packed)), b"".join(tails))
+
+    def _clocktable(self, value: Any) -> tuple[int, int]:
+        packed = self.ffi.new("struct nvp_memory_clock[]", len(value))
+        for number, (mhz, clocks) in enumerate(value):
+            packed[number].mhz, packed[number].graphics_count = mhz, len(clocks)
+        return self._entries(packed, [self._words(clocks) for _, clocks in value], "graphics")
+
+    def _processes(self, value: Any) -> tuple[int, int]:
+        packed = self.ffi.new("struct nvp_process[]", len(value))
+        names = [text_bytes(process.name) for process in value]
+        for number, process in enumerate(value):
+            entry = packed[number]
+            entry.pid, entry.gpu_instance, entry.compute_instance = process.pid, process.gpu_instance, process.compute_instance
+            entry.used_bytes, entry.protected_bytes, entry.name_size = process.used_bytes, process.protected_bytes, len(names[number])
+        return self._entries(packed, names, "name")
+
+    def finish(self) -> bytes:
+        """The record: head, fields, motions, marks of what is overridden, variable data."""
+        ffi, head = self.ffi, self.head
+        motions = bytes(ffi.buffer(ffi.new("struct nvp_motion[]", self.motions)))
+        marks = bytes((len(self.fields) + 63) // 64 * 8)
+        head.motions = ffi.sizeof("struct nvp_record") + ffi.sizeof(self.fields)
+        head.motion_count = len(self.motions)
+        head.overridden = head.motions + len(motions)
+        head.data = head.overridden + len(marks)
+        for index in self.variable:
+            self.fields[index].value += head.data
+        for motion in self.motions:
+            motion["samples"] = motion.get("samples", 0) + head.data
+        motions = bytes(ffi.buffer(ffi.new("struct nvp_motion[]", self.motions)))
+        for place in self.inner:
+            moved = int.from_bytes(self.data[place : place + 4], "little") + head.data
+            self.data[place : place + 4] = moved.to_bytes(4, "little")
+        size = head.data + len(self.data)
+        head.size = size + (-size % ALIGN)
+        head.magic = 0x4350564E
+        return bytes(ffi.buffer(head)) + bytes(ffi.buffer(self.fields)) + motions + marks + bytes(self.data) + bytes(-size % ALIGN)
+
+
+@dataclass(frozen=True)
+class RecordView:
+    """A record taken apart; ``overridden`` names the fields a setter or an override changed."""
+
+    values: dict[str, FieldValue]
+    modes: frozenset[str]
+    clock: Clock
+    overridden: frozenset[str]
+
+
+def read_record(data: bytes, known: dict[str, FieldDef]) -> RecordView:
+    """The view of one record's bytes."""
+    from mocklib.image import CLOCKS, Clock, ImageError, structs
+
+    ffi = structs()
+    if len(data) < ffi.sizeof("struct nvp_record"):
+        raise ImageError("a record is too short")
+    head = ffi.from_buffer("struct nvp_record *", data)
+    if head.magic != 0x4350564E or head.field_count != len(known) or head.size > len(data):
+        raise ImageError("a record is not sound")
+    fields = ffi.cast("struct nvp_field *", ffi.from_buffer(data) + ffi.sizeof("struct nvp_record"))
+    values = {name: _value(data, fields[definition.index], definition) for name, definition in known.items()}
+    modes = frozenset(mode for number, mode in enumerate(tables.MODES) if head.modes >> number & 1)
+    name = next(name for name, number in CLOCKS.items() if number == head.clock_mode)
+    clock = Clock(name, int(head.clock_at_ns), head.clock_scale_ppm / 1_000_000, int(head.clock_start_ns))
+    marks = data[head.overridden : head.overridden + (len(known) + 7) // 8]
+    overridden = frozenset(name for name, definition in known.items() if marks[definition.index // 8] >> definition.index % 8 & 1)
+    return RecordView(values, modes, clock, overridden)
+
+
+def _value(data: bytes, field: Any, definition: FieldDef) -> FieldValue:
+    """One field as FieldValue; a moving one gives its base and kind."""
+    from mocklib.image import FieldValue
+
+    if field.status:
+        return FieldValue(status=int(field.status))
+    if definition.type in tables.NUMBERS:
+        value = int(field.value)
+        return FieldValue(value - (1 << 64) if definition.type == "i64" and value >> 63 else value, kind=int(field.kind))
+    own = data[field.value : field.value + field.extra]
+    return FieldValue(_variable(data, own, definition.type))
+
+
+def _variable(data: bytes, own: bytes, kind: str) -> Any:
+    """Variable data by the field's type, in the form that FieldValue takes."""
+    from mocklib.image import Pages, Process, structs
+
+    ffi = structs()
+    if kind == "string":
+        return own.decode("utf-8", "surrogateescape")
+    if kind == "bytes":
+        return own
+    if kind in {"u32list", "pids"}:
+        return tuple(ffi.unpack(ffi.from_buffer("uint32_t[]", own), len(own) // 4)) if own else ()
+    if kind == "pages":
+        count, known = (int.from_bytes(own[start : start + 8], "little") for start in (0, 8))
+        return Pages(count, tuple(int.from_bytes(own[16 + 8 * n : 24 + 8 * n], "little") for n in range(known)))
+    if kind == "clocktable":
+        clocks = ffi.from_buffer("struct nvp_memory_clock[]", own)
+        tails = [data[clock.graphics : clock.graphics + 4 * clock.graphics_count] for clock in clocks]
+        return tuple((int(clock.mhz), _variable(data, tail, "u32list")) for clock, tail in zip(clocks, tails, strict=True))
+    return tuple(
+        Process(entry.pid, entry.used_bytes, entry.gpu_instance, entry.compute_instance, entry.protected_bytes,
+                data[entry.name : entry.name + entry.name_size].decode("utf-8", "surrogateescape"))  # fmt: skip
+        for entry in ffi.from_buffer("struct nvp_process[]", own)
+    )

@@ -1,0 +1,98 @@
+/* Handlers that no row of the tables can say: several fans, sensors, firmware parts, and switches whose meaning hangs on another argument. */
+#include "nvp.h"
+
+/* A fan past the board's count is no fan; fields hold one speed, that of the first (ledger H02). */
+static nvmlReturn_t fan_check(const struct nvp_device *device, unsigned int fan)
+{
+    uint64_t count;
+    const nvmlReturn_t code = nvp_number(device, NVP_F_fan_count, &count);
+    if (code != NVML_SUCCESS)
+        return code;
+    if (count == 0)
+        return NVML_ERROR_NOT_SUPPORTED;
+    return fan < count ? NVML_SUCCESS : NVML_ERROR_INVALID_ARGUMENT;
+}
+
+nvmlReturn_t nvp_h_fan_speed_v2(const struct nvp_device *device, unsigned int fan, unsigned int *speed)
+{
+    uint64_t value;
+    nvmlReturn_t code = fan_check(device, fan);
+    if (code == NVML_SUCCESS)
+        code = nvp_number(device, NVP_F_fan_speed_percent, &value);
+    if (code == NVML_SUCCESS)
+        *speed = (unsigned int)value;
+    return code;
+}
+
+/* One sensor, the GPU's own (ledger G01); sensor 15 means all of them (nvml.h, NVML_THERMAL_TARGET_ALL). */
+nvmlReturn_t nvp_h_thermal_settings(const struct nvp_device *device, unsigned int sensor, nvmlGpuThermalSettings_t *settings)
+{
+    uint64_t value;
+    if (sensor >= NVML_MAX_THERMAL_SENSORS_PER_GPU && sensor != NVML_THERMAL_TARGET_ALL)
+        return NVML_ERROR_INVALID_ARGUMENT;
+    const nvmlReturn_t code = nvp_number(device, NVP_F_thermal_temperature_gpu_c, &value);
+    if (code != NVML_SUCCESS)
+        return code;
+    if (sensor != 0 && sensor != NVML_THERMAL_TARGET_ALL)
+        return NVML_ERROR_NOT_SUPPORTED;
+    memset(settings, 0, sizeof *settings);
+    settings->count = 1;
+    settings->sensor[0].controller = NVML_THERMAL_CONTROLLER_GPU_INTERNAL;
+    settings->sensor[0].target = NVML_THERMAL_TARGET_GPU;
+    settings->sensor[0].currentTemp = (int)value;
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvp_h_bridge_chip(const struct nvp_device *device, nvmlBridgeChipHierarchy_t *hierarchy)
+{
+    static const uint16_t ids[] = {NVP_F_bridge_chip_type, NVP_F_bridge_chip_firmware};
+    uint64_t values[2];
+    const nvmlReturn_t code = nvp_resolve(device, ids, 2, values);
+    if (code != NVML_SUCCESS)
+        return code;
+    memset(hierarchy, 0, sizeof *hierarchy);
+    hierarchy->bridgeCount = 1;
+    hierarchy->bridgeChipInfo[0].type = (nvmlBridgeChipType_t)values[0];
+    hierarchy->bridgeChipInfo[0].fwVersion = (unsigned int)values[1];
+    return NVML_SUCCESS;
+}
+
+/* Two masks of 8 words each; the profiles' own list is no field. */
+nvmlReturn_t nvp_h_workload_profiles(const struct nvp_device *device, nvmlWorkloadPowerProfileCurrentProfiles_t *profiles)
+{
+    nvmlMask255_t requested, enforced;
+    nvmlReturn_t code = nvp_array(device, NVP_F_power_workload_profiles_requested, &requested, sizeof requested);
+    if (code == NVML_SUCCESS)
+        code = nvp_array(device, NVP_F_power_workload_profiles_enforced, &enforced, sizeof enforced);
+    if (code != NVML_SUCCESS)
+        return code;
+    profiles->requestedProfilesMask = requested;
+    profiles->enforcedProfilesMask = enforced;
+    return NVML_SUCCESS;
+}
+
+/* Board firmware version: 64 bytes without a length argument (nvml.h, NVML_GSP_FIRMWARE_VERSION_BUF_SIZE). */
+nvmlReturn_t nvp_h_gsp_version(const struct nvp_device *device, char *version)
+{
+    return nvp_string(device, NVP_F_gsp_firmware_version, version, NVML_GSP_FIRMWARE_VERSION_BUF_SIZE);
+}
+
+
+/* How long a policy held clocks back, in nanoseconds, against now in microseconds (ledger J10); other policies have no counter in a profile. */
+nvmlReturn_t nvp_h_violation_status(const struct nvp_device *device, nvmlPerfPolicyType_t policy, nvmlViolationTime_t *violation)
+{
+    static const uint16_t ids[] = {
+        [NVML_PERF_POLICY_POWER] = NVP_F_clocks_throttle_reasons_counters_sw_power_cap_us,
+        [NVML_PERF_POLICY_THERMAL] = NVP_F_clocks_throttle_reasons_counters_sw_thermal_slowdown_us,
+        [NVML_PERF_POLICY_SYNC_BOOST] = NVP_F_clocks_throttle_reasons_counters_sync_boost_us,
+    };
+    uint64_t value;
+    if ((unsigned int)policy >= sizeof ids / sizeof ids[0])
+        return NVML_ERROR_NOT_SUPPORTED;
+    const nvmlReturn_t code = nvp_number(device, ids[policy], &value);
+    if (code != NVML_SUCCESS)
+        return code;
+    violation->referenceTime = nvp_now_ns() / 1000;
+    violation->violationTime = value;
+    return NVML_SUCCESS;
+}

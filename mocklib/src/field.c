@@ -1,0 +1,162 @@
+/* Reading fields the general way: need, status and motion; variable data within the bounds of its record. */
+#include "nvp.h"
+
+/* The variable data at offset, or NULL where it does not lie within the record. */
+const void *nvp_data(const struct nvp_device *device, const unsigned char *half, uint64_t offset, uint64_t size)
+{
+    if (offset > device->capacity || size > device->capacity - offset)
+        return NULL;
+    return half + offset;
+}
+
+/* The code of the mode bits that do not hold: a device that is not present is lost, any other bit makes the reading unsupported. */
+static nvmlReturn_t need_code(uint64_t lacking)
+{
+    return (lacking & NVP_MODE_PRESENT) ? NVML_ERROR_GPU_IS_LOST : NVML_ERROR_NOT_SUPPORTED;
+}
+
+static nvmlReturn_t track(const struct nvp_device *device, const unsigned char *half, const struct nvp_motion *motion, uint64_t elapsed,
+                          uint64_t *value)
+{
+    uint64_t step = motion->period_ns ? elapsed / motion->period_ns : 0;
+    if (motion->sample_count == 0)
+        return NVML_ERROR_UNKNOWN;
+    if (step >= motion->sample_count)
+        step = motion->loop ? step % motion->sample_count : motion->sample_count - 1;
+    const unsigned char *sample = nvp_data(device, half, motion->samples + step * sizeof *value, sizeof *value);
+    if (sample == NULL)
+        return NVML_ERROR_UNKNOWN;
+    memcpy(value, sample, sizeof *value);
+    return NVML_SUCCESS;
+}
+
+/* Where a moving field stands now.  A ramp's product fits 128 bits: rate and nanoseconds are 64 each. */
+static nvmlReturn_t moved(const struct nvp_device *device, const unsigned char *half, const struct nvp_field *field, uint64_t *value)
+{
+    const struct nvp_record *record = (const struct nvp_record *)(const void *)half;
+    const unsigned char *place = nvp_data(device, half, record->motions + (uint64_t)field->extra * sizeof(struct nvp_motion), sizeof(struct nvp_motion));
+    struct nvp_motion motion;
+    if (place == NULL || field->extra >= record->motion_count)
+        return NVML_ERROR_UNKNOWN;
+    memcpy(&motion, place, sizeof motion);
+    const uint64_t now = nvp_now_ns();
+    const uint64_t elapsed = now > motion.start_ns ? now - motion.start_ns : 0;
+    if (field->kind == NVP_TRACK)
+        return track(device, half, &motion, elapsed, value);
+    *value = field->value + (uint64_t)((__extension__(__int128)motion.rate * (__extension__(__int128)elapsed)) / 1000000000);
+    return NVML_SUCCESS;
+}
+
+/* One field of one half: the first of need, status and motion that is not plain decides. */
+nvmlReturn_t nvp_field_in(const struct nvp_device *device, const unsigned char *half, unsigned int id, uint64_t *value)
+{
+    struct nvp_field field;
+    memcpy(&field, NVP_FIELD_AT(half, id), sizeof field);
+    *value = field.value;
+    if (NVP_LIKELY(nvp_meta(&field) == 0))
+        return NVML_SUCCESS;
+    const uint64_t lacking = field.need & ~((const struct nvp_record *)(const void *)half)->modes;
+    if (lacking)
+        return need_code(lacking);
+    if (field.status != NVML_SUCCESS)
+        return (nvmlReturn_t)field.status;
+    return field.kind == NVP_CONSTANT ? NVML_SUCCESS : moved(device, half, &field, value);
+}
+
+nvmlReturn_t nvp_resolve(const struct nvp_device *device, const uint16_t *ids, unsigned int count, uint64_t *values)
+{
+    nvmlReturn_t code;
+    NVP_READ_BEGIN(device)
+        code = NVML_SUCCESS;
+        for (unsigned int i = 0; i < count && code == NVML_SUCCESS; i++)
+            code = nvp_field_in(device, nvp_half, ids[i], &values[i]);
+    NVP_READ_END(device)
+    return code;
+}
+
+nvmlReturn_t nvp_number(const struct nvp_device *device, unsigned int id, uint64_t *value)
+{
+    const uint16_t ids[] = {(uint16_t)id};
+    return nvp_resolve(device, ids, 1, value);
+}
+
+/* As nvp_number, with absent in *value where the field has a code. */
+nvmlReturn_t nvp_number_or(const struct nvp_device *device, unsigned int id, uint64_t absent, uint64_t *value)
+{
+    const nvmlReturn_t code = nvp_number(device, id, value);
+    if (code != NVML_SUCCESS)
+        *value = absent;
+    return code;
+}
+
+/* The variable data of a field and its size; NULL where the record is not sound. */
+static const void *variable(const struct nvp_device *device, const unsigned char *half, unsigned int id, size_t *size)
+{
+    struct nvp_field field;
+    memcpy(&field, NVP_FIELD_AT(half, id), sizeof field);
+    *size = field.extra;
+    return nvp_data(device, half, field.value, field.extra);
+}
+
+/* A text into a caller's buffer of size bytes: INSUFFICIENT_SIZE and an untouched buffer where text and NUL do not fit. */
+nvmlReturn_t nvp_string(const struct nvp_device *device, unsigned int id, char *buffer, size_t size)
+{
+    nvmlReturn_t code;
+    NVP_READ_BEGIN(device)
+        struct nvp_field field;
+        uint64_t unused;
+        memcpy(&field, NVP_FIELD_AT(nvp_half, id), sizeof field);
+        code = NVP_LIKELY(nvp_meta(&field) == 0) ? NVML_SUCCESS : nvp_field_in(device, nvp_half, id, &unused);
+        if (NVP_LIKELY(code == NVML_SUCCESS)) {
+            const void *text = nvp_data(device, nvp_half, field.value, field.extra);
+            if (NVP_UNLIKELY(text == NULL)) {
+                code = NVML_ERROR_UNKNOWN;
+            } else if (NVP_UNLIKELY(size <= field.extra)) {
+                code = NVML_ERROR_INSUFFICIENT_SIZE;
+            } else {
+                memcpy(buffer, text, field.extra);
+                buffer[field.extra] = '\0';
+            }
+        }
+    NVP_READ_END(device)
+    return code;
+}
+
+/* Variable data that the caller wants whole: a code, or exactly size bytes copied (cut or filled up with zeros). */
+nvmlReturn_t nvp_array(const struct nvp_device *device, unsigned int id, void *buffer, size_t size)
+{
+    nvmlReturn_t code;
+    NVP_READ_BEGIN(device)
+        uint64_t unused;
+        code = nvp_field_in(device, nvp_half, id, &unused);
+        if (code == NVML_SUCCESS)
+            nvp_copy_bytes(device, nvp_half, id, buffer, size);
+    NVP_READ_END(device)
+    return code;
+}
+
+void nvp_copy_text(const struct nvp_device *device, const unsigned char *half, unsigned int id, void *buffer, size_t size)
+{
+    size_t length;
+    const void *text = variable(device, half, id, &length);
+    if (text == NULL)
+        length = 0;
+    if (length >= size)
+        length = size - 1;
+    if (length)
+        memcpy(buffer, text, length);
+    ((char *)buffer)[length] = '\0';
+}
+
+void nvp_copy_bytes(const struct nvp_device *device, const unsigned char *half, unsigned int id, void *buffer, size_t size)
+{
+    size_t length;
+    const void *bytes = variable(device, half, id, &length);
+    if (bytes == NULL)
+        length = 0;
+    if (length > size)
+        length = size;
+    if (length)
+        memcpy(buffer, bytes, length);
+    memset((char *)buffer + length, 0, size - length);
+}

@@ -1,0 +1,152 @@
+/* Opening an image: mapped read-only, checked whole before anything of it is used.  What is not sound is refused with one line. */
+#include "nvp.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LARGEST (1ULL << 30)
+
+static bool within(uint64_t offset, uint64_t count, uint64_t each, uint64_t size)
+{
+    return offset <= size && count <= (size - offset) / each && offset % 8 == 0;
+}
+
+/* Fields whose value is an offset of variable data, and how many bytes one item of it has. */
+static bool sound_field(const struct nvp_field *field, const struct nvp_record *record, unsigned int type)
+{
+    const bool number = type == NVP_T_u64 || type == NVP_T_i64;
+    if (field->kind > NVP_TRACK || (field->kind != NVP_CONSTANT && (!number || field->extra >= record->motion_count)))
+        return false;
+    if (number || field->status != 0)
+        return true;
+    return field->value <= record->size && field->extra <= record->size - field->value;
+}
+
+static bool sound_record(const unsigned char *bytes, uint64_t size, const unsigned char *types, unsigned int field_count)
+{
+    struct nvp_record record;
+    if (size < sizeof record)
+        return false;
+    memcpy(&record, bytes, sizeof record);
+    if (record.magic != NVP_RECORD_MAGIC || record.size != size || record.field_count != field_count)
+        return false;
+    if (!within(sizeof record, field_count, sizeof(struct nvp_field), size) || record.clock_mode > NVP_CLOCK_SCALED)
+        return false;
+    if (!within(record.motions, record.motion_count, sizeof(struct nvp_motion), size) || !within(record.overridden, (field_count + 7) / 8, 1, size))
+        return false;
+    for (unsigned int i = 0; i < field_count; i++)
+        if (!sound_field(NVP_FIELD_AT(bytes, i), &record, types[i]))
+            return false;
+    return true;
+}
+
+static bool sound_tables(const struct nvp_image *image)
+{
+    return within(image->devices.offset, image->devices.count, sizeof(struct nvp_device_entry), image->size) &&
+           within(image->gates.offset, image->gates.count, sizeof(uint16_t), image->size) &&
+           within(image->field_ids.offset, image->field_ids.count, sizeof(struct nvp_field_id), image->size) &&
+           within(image->field_index.offset, image->field_index.count, sizeof(uint16_t), image->size) &&
+           within(image->slots.offset, image->slots.count, sizeof(struct nvp_slot), image->size) &&
+           within(image->programs.offset, image->programs.count, sizeof(struct nvp_program), image->size) &&
+           within(image->steps.offset, image->steps.count, sizeof(struct nvp_step), image->size) &&
+           within(image->source.offset, image->source.count, 1, image->size) && image->source.count >= sizeof(struct nvp_source);
+}
+
+static bool sound_rows(const struct nvp_image *image)
+{
+    const unsigned char *bytes = (const unsigned char *)image;
+    const struct nvp_field_id *ids = (const void *)(bytes + image->field_ids.offset);
+    const uint16_t *index = (const void *)(bytes + image->field_index.offset);
+    const struct nvp_slot *slots = (const void *)(bytes + image->slots.offset);
+    const struct nvp_program *programs = (const void *)(bytes + image->programs.offset);
+    const struct nvp_step *steps = (const void *)(bytes + image->steps.offset);
+    for (unsigned int i = 0; i < image->field_ids.count; i++)
+        if (ids[i].field >= NVP_DEVICE_FIELD_COUNT)
+            return false;
+    for (unsigned int i = 0; i < image->field_index.count; i++)
+        if (index[i] != NVP_NO_FIELD && index[i] >= image->field_ids.count)
+            return false;
+    for (unsigned int i = 0; i < image->slots.count; i++)
+        if (slots[i].number >= NVP_SLOT_COUNT || slots[i].shape > NVP_SHAPE_OK ||
+            (slots[i].shape < NVP_SHAPE_HANDLE && slots[i].field >= NVP_DEVICE_FIELD_COUNT))
+            return false;
+    for (unsigned int i = 0; i < image->programs.count; i++)
+        if (programs[i].first > image->steps.count || programs[i].count > image->steps.count - programs[i].first)
+            return false;
+    for (unsigned int i = 0; i < image->steps.count; i++)
+        if (steps[i].op > NVP_STEP_REBASE || (steps[i].op != NVP_STEP_CHECK_MODE && steps[i].op != NVP_STEP_SET_MODE && steps[i].field >= NVP_DEVICE_FIELD_COUNT))
+            return false;
+    return true;
+}
+
+static const char *sound_devices(const struct nvp_image *image)
+{
+    const unsigned char *bytes = (const unsigned char *)image;
+    const struct nvp_device_entry *devices = (const void *)(bytes + image->devices.offset);
+    if (!within(image->node.record, image->node.size, 1, image->size) ||
+        !sound_record(bytes + image->node.record, image->node.size, nvp_system_types, NVP_SYSTEM_FIELD_COUNT))
+        return "its node record is not sound";
+    for (unsigned int i = 0; i < image->device_count; i++)
+        if (!within(devices[i].record, devices[i].size, 1, image->size) ||
+            !sound_record(bytes + devices[i].record, devices[i].size, nvp_device_types, NVP_DEVICE_FIELD_COUNT))
+            return "a device record is not sound";
+    return NULL;
+}
+
+/* What is wrong with an image, or NULL.  Each check leans on those before it alone. */
+const char *nvp_image_fault(const unsigned char *bytes, uint64_t size)
+{
+    static const unsigned char zero[4];
+    const struct nvp_image *image = (const void *)bytes;
+    if (size < sizeof *image)
+        return "it is too short to be an image";
+    if (image->magic != NVP_IMAGE_MAGIC)
+        return "it is no image";
+    if (image->format != NVP_FORMAT || image->layout != NVP_LAYOUT)
+        return "it was compiled for another version of this library";
+    if (image->size != size)
+        return "it is truncated or longer than it says";
+    const size_t place = offsetof(struct nvp_image, crc);
+    uint32_t crc = nvp_crc32(0, bytes, place);
+    crc = nvp_crc32(crc, zero, sizeof zero);
+    if (nvp_crc32(crc, bytes + place + sizeof zero, size - place - sizeof zero) != image->crc)
+        return "its checksum is wrong";
+    if (image->device_count > NVP_MAX_DEVICES || image->devices.count != image->device_count || image->gates.count != NVP_FUNCTION_COUNT ||
+        image->programs.count != NVP_PROGRAM_COUNT)
+        return "its counts are out of range";
+    if (!sound_tables(image) || !sound_rows(image))
+        return "a table in it is not sound";
+    return sound_devices(image);
+}
+
+/* The image at path, or NULL with one line that says why; quiet says nothing where there is no such file.  A mapping lives until the process ends. */
+const struct nvp_image *nvp_image_open(const char *path, bool quiet)
+{
+    struct stat status;
+    const char *fault = NULL;
+    void *bytes = MAP_FAILED;
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) {
+        if (!quiet)
+            nvp_say("%s: %s; make it with: nvparity compile PROFILE", path, strerror(errno));
+        return NULL;
+    }
+    if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode) || (uint64_t)status.st_size > LARGEST)
+        fault = "it is no image";
+    else if ((uint64_t)status.st_size < sizeof(struct nvp_image))
+        fault = "it is too short to be an image";
+    else if ((bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, file, 0)) == MAP_FAILED)
+        fault = strerror(errno);
+    else
+        fault = nvp_image_fault(bytes, (uint64_t)status.st_size);
+    close(file);
+    if (fault == NULL)
+        return bytes;
+    if (bytes != MAP_FAILED)
+        munmap(bytes, (size_t)status.st_size);
+    nvp_say("%s: refused: %s; compile it again with: nvparity compile PROFILE", path, fault);
+    return NULL;
+}

@@ -1,0 +1,131 @@
+/* Init and shutdown nest; the last shutdown ends every handle.  The device table is made at the first init and belongs to the process. */
+#include "nvp.h"
+
+#include <pthread.h>
+
+struct nvp_device nvp_devices[NVP_SLOTS];
+struct nvp_device nvp_node;
+unsigned int nvp_device_count;
+unsigned int nvp_init_count;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t init_generation;
+
+nvmlDevice_t nvp_handle_of(const struct nvp_device *device)
+{
+    return (nvmlDevice_t)(uintptr_t)device->expect;
+}
+
+static void give_handles(void)
+{
+    /* 24 bits of init generation: a handle comes back after 16 million inits of one process, not before */
+    init_generation = (init_generation + 1) & 0xffffff;
+    for (unsigned int i = 0; i < nvp_device_count; i++) {
+        const uint64_t slot = i + 1;
+        const uint64_t handle = NVP_HANDLE_TAG | init_generation << 32 | slot << 4 | NVP_KIND_GPU;
+        nvp_devices[slot].index = i;
+        __atomic_store_n(&nvp_devices[slot].expect, handle, __ATOMIC_RELEASE);
+    }
+}
+
+static void end_handles(void)
+{
+    for (unsigned int i = 0; i < nvp_device_count; i++)
+        __atomic_store_n(&nvp_devices[i + 1].expect, 0, __ATOMIC_RELEASE);
+    nvp_event_sets_end();
+}
+
+static nvmlReturn_t first_init(void)
+{
+    nvmlReturn_t code = nvp_image_ensure();
+    if (code != NVML_SUCCESS)
+        return code;
+    nvp_device_count = nvp_image->device_count;
+    nvp_bind_records();
+    nvp_state_attach();
+    give_handles();
+    __atomic_store_n(&nvp_init_count, 1, __ATOMIC_RELEASE);
+    nvp_set_flags();
+    nvp_debug("serving %u device(s) from %s", nvp_device_count, nvp_image_path[0] ? nvp_image_path : "the built-in default");
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvp_h_init(void)
+{
+    nvmlReturn_t code = NVML_SUCCESS;
+    pthread_mutex_lock(&lock);
+    if (nvp_init_count == 0)
+        code = first_init();
+    else
+        __atomic_store_n(&nvp_init_count, nvp_init_count + 1, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&lock);
+    return code;
+}
+
+/* The flags ask for no GPUs or no attachment of some; a mock has nothing to attach, so they change nothing (ledger A19). */
+nvmlReturn_t nvp_h_init_with_flags(unsigned int flags)
+{
+    (void)flags;
+    return nvp_h_init();
+}
+
+nvmlReturn_t nvp_h_shutdown(void)
+{
+    nvmlReturn_t code = NVML_SUCCESS;
+    pthread_mutex_lock(&lock);
+    if (nvp_init_count == 0) {
+        code = NVML_ERROR_UNINITIALIZED;
+    } else if (nvp_init_count == 1) {
+        __atomic_store_n(&nvp_init_count, 0, __ATOMIC_RELEASE);
+        end_handles();
+        nvp_set_flags();
+    } else {
+        __atomic_store_n(&nvp_init_count, nvp_init_count - 1, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&lock);
+    return code;
+}
+
+/* Versions answer before init too: then the image is looked for without giving out handles. */
+static nvmlReturn_t with_image(void)
+{
+    if (nvp_initialised())
+        return NVML_SUCCESS;
+    pthread_mutex_lock(&lock);
+    nvmlReturn_t code = nvp_initialised() ? NVML_SUCCESS : nvp_image_ensure();
+    if (code == NVML_SUCCESS && !nvp_initialised())
+        nvp_bind_records();
+    pthread_mutex_unlock(&lock);
+    return code == NVML_SUCCESS ? code : NVML_ERROR_UNINITIALIZED;
+}
+
+nvmlReturn_t nvp_h_driver_version(char *version, unsigned int length)
+{
+    const nvmlReturn_t code = with_image();
+    return code == NVML_SUCCESS ? nvp_string(&nvp_node, NVP_S_system_driver_version, version, length) : code;
+}
+
+nvmlReturn_t nvp_h_nvml_version(char *version, unsigned int length)
+{
+    const nvmlReturn_t code = with_image();
+    return code == NVML_SUCCESS ? nvp_string(&nvp_node, NVP_S_system_nvml_version, version, length) : code;
+}
+
+nvmlReturn_t nvp_h_cuda_version(int *version)
+{
+    uint64_t value;
+    nvmlReturn_t code = with_image();
+    if (code == NVML_SUCCESS)
+        code = nvp_number(&nvp_node, NVP_S_system_cuda_version, &value);
+    if (code == NVML_SUCCESS)
+        *version = (int)value;
+    return code;
+}
+
+nvmlReturn_t nvp_h_driver_branch(nvmlSystemDriverBranchInfo_t *info, unsigned int length)
+{
+    const nvmlReturn_t code = with_image();
+    if (length > sizeof info->branch)
+        length = sizeof info->branch;
+    return code == NVML_SUCCESS ? nvp_string(&nvp_node, NVP_S_system_driver_branch, info->branch, length) : code;
+}

@@ -1,0 +1,213 @@
+/* Lists by the count-probe protocol: the count on entry is the capacity; a NULL array or too small a capacity answers INSUFFICIENT_SIZE and the
+ * count; an empty list is SUCCESS and 0. */
+#include "nvp.h"
+
+/* SUCCESS where there is room for all items; *count becomes their number. */
+static nvmlReturn_t room(unsigned int *count, const void *items, uint64_t number)
+{
+    const unsigned int capacity = *count;
+    *count = (unsigned int)number;
+    if (number == 0)
+        return NVML_SUCCESS;
+    return items == NULL || capacity < number ? NVML_ERROR_INSUFFICIENT_SIZE : NVML_SUCCESS;
+}
+
+/* The clock table of one half, as bounded memory clocks; the code where there is none. */
+static nvmlReturn_t clock_table(const struct nvp_device *device, const unsigned char *half, const struct nvp_memory_clock **clocks, uint64_t *number)
+{
+    struct nvp_field field;
+    uint64_t place;
+    const nvmlReturn_t code = nvp_field_in(device, half, NVP_F_clocks_supported, &place);
+    if (code != NVML_SUCCESS)
+        return code;
+    memcpy(&field, NVP_FIELD_AT(half, NVP_F_clocks_supported), sizeof field);
+    *number = field.extra / sizeof(struct nvp_memory_clock);
+    *clocks = nvp_data(device, half, field.value, field.extra);
+    return *clocks == NULL || field.value % 8 ? NVML_ERROR_UNKNOWN : NVML_SUCCESS;
+}
+
+nvmlReturn_t nvp_h_supported_memory_clocks(const struct nvp_device *device, unsigned int *count, unsigned int *clocks_mhz)
+{
+    const struct nvp_memory_clock *clocks;
+    const unsigned int capacity = *count;
+    uint64_t number;
+    nvmlReturn_t code;
+    NVP_READ_BEGIN(device)
+        *count = capacity;
+        code = clock_table(device, nvp_half, &clocks, &number);
+        if (code == NVML_SUCCESS)
+            code = room(count, clocks_mhz, number);
+        for (uint64_t i = 0; code == NVML_SUCCESS && i < number; i++)
+            clocks_mhz[i] = clocks[i].mhz;
+    NVP_READ_END(device)
+    return code;
+}
+
+/* A memory clock that the board does not offer is NOT_FOUND (ledger I10). */
+static nvmlReturn_t graphics_of(const struct nvp_device *device, const unsigned char *half, unsigned int memory_mhz, unsigned int *count,
+                                unsigned int *clocks_mhz)
+{
+    const struct nvp_memory_clock *clocks;
+    uint64_t number;
+    nvmlReturn_t code = clock_table(device, half, &clocks, &number);
+    if (code != NVML_SUCCESS)
+        return code;
+    for (uint64_t i = 0; i < number; i++) {
+        if (clocks[i].mhz != memory_mhz)
+            continue;
+        const void *graphics = nvp_data(device, half, clocks[i].graphics, (uint64_t)clocks[i].graphics_count * sizeof *clocks_mhz);
+        const uint64_t graphics_count = clocks[i].graphics_count;
+        if (graphics == NULL)
+            return NVML_ERROR_UNKNOWN;
+        code = room(count, clocks_mhz, graphics_count);
+        if (code == NVML_SUCCESS && graphics_count)
+            memcpy(clocks_mhz, graphics, graphics_count * sizeof *clocks_mhz);
+        return code;
+    }
+    return NVML_ERROR_NOT_FOUND;
+}
+
+nvmlReturn_t nvp_h_supported_graphics_clocks(const struct nvp_device *device, unsigned int memory_mhz, unsigned int *count, unsigned int *clocks_mhz)
+{
+    const unsigned int capacity = *count;
+    nvmlReturn_t code;
+    NVP_READ_BEGIN(device)
+        *count = capacity;
+        code = graphics_of(device, nvp_half, memory_mhz, count, clocks_mhz);
+    NVP_READ_END(device)
+    return code;
+}
+
+/* Numbers of 4 bytes in a field of variable data. */
+static nvmlReturn_t numbers(const struct nvp_device *device, unsigned int id, unsigned int *count, unsigned int *items)
+{
+    const unsigned int capacity = *count;
+    nvmlReturn_t code;
+    NVP_READ_BEGIN(device)
+        struct nvp_field field;
+        uint64_t place;
+        *count = capacity;
+        memcpy(&field, NVP_FIELD_AT(nvp_half, id), sizeof field);
+        code = nvp_field_in(device, nvp_half, id, &place);
+        const void *data = nvp_data(device, nvp_half, field.value, field.extra);
+        if (code == NVML_SUCCESS)
+            code = data ? room(count, items, field.extra / sizeof *items) : NVML_ERROR_UNKNOWN;
+        if (code == NVML_SUCCESS && field.extra)
+            memcpy(items, data, field.extra / sizeof *items * sizeof *items);
+    NVP_READ_END(device)
+    return code;
+}
+
+nvmlReturn_t nvp_h_accounting_pids(const struct nvp_device *device, unsigned int *count, unsigned int *pids)
+{
+    return numbers(device, NVP_F_accounting_pids, count, pids);
+}
+
+/* Figures of a process are kept by no field: whoever is asked for is not in the buffer (ledger R06); without accounting the call is unsupported. */
+nvmlReturn_t nvp_h_accounting_stats(const struct nvp_device *device, unsigned int pid, nvmlAccountingStats_t *stats)
+{
+    uint64_t mode;
+    const nvmlReturn_t code = nvp_number(device, NVP_F_accounting_mode, &mode);
+    (void)pid;
+    (void)stats;
+    if (code != NVML_SUCCESS)
+        return code;
+    return mode ? NVML_ERROR_NOT_FOUND : NVML_ERROR_NOT_SUPPORTED;
+}
+
+static nvmlReturn_t pages(const struct nvp_device *device, const unsigned char *half, nvmlPageRetirementCause_t cause, unsigned int *count,
+                          unsigned long long *addresses)
+{
+    const unsigned int id = cause == NVML_PAGE_RETIREMENT_CAUSE_MULTIPLE_SINGLE_BIT_ECC_ERRORS ? NVP_F_retired_pages_single_bit
+                                                                                               : NVP_F_retired_pages_double_bit;
+    struct nvp_field field;
+    uint64_t place;
+    nvmlReturn_t code = nvp_field_in(device, half, id, &place);
+    if (code != NVML_SUCCESS)
+        return code;
+    memcpy(&field, NVP_FIELD_AT(half, id), sizeof field);
+    const struct nvp_pages *list = nvp_data(device, half, field.value, field.extra);
+    if (list == NULL || field.value % 8 || field.extra < sizeof *list || list->known > (field.extra - sizeof *list) / sizeof *addresses)
+        return NVML_ERROR_UNKNOWN;
+    const struct nvp_pages head = *list;
+    code = room(count, addresses, head.count);
+    if (code != NVML_SUCCESS || head.count == 0)
+        return code;
+    /* a count that was seen without its addresses: the count answers, the addresses do not */
+    if (head.known < head.count)
+        return NVML_ERROR_NOT_SUPPORTED;
+    memcpy(addresses, list + 1, head.count * sizeof *addresses);
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvp_h_retired_pages(const struct nvp_device *device, nvmlPageRetirementCause_t cause, unsigned int *count, unsigned long long *addresses)
+{
+    const unsigned int capacity = *count;
+    nvmlReturn_t code;
+    NVP_READ_BEGIN(device)
+        *count = capacity;
+        code = pages(device, nvp_half, cause, count, addresses);
+    NVP_READ_END(device)
+    return code;
+}
+
+/* As above; no field says when a page was retired, so only an empty list and a probe answer. */
+nvmlReturn_t nvp_h_retired_pages_v2(const struct nvp_device *device, nvmlPageRetirementCause_t cause, unsigned int *count, unsigned long long *addresses,
+                                    unsigned long long *timestamps)
+{
+    (void)timestamps;
+    const nvmlReturn_t code = nvp_h_retired_pages(device, cause, count, addresses);
+    return code == NVML_SUCCESS && *count ? NVML_ERROR_NOT_SUPPORTED : code;
+}
+
+/* No unit, no host interface card, no excluded device is part of a profile: an empty set is SUCCESS and 0 (ledger B07, H14, O02). */
+nvmlReturn_t nvp_h_none(unsigned int *count)
+{
+    *count = 0;
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvp_h_no_hic(unsigned int *count, nvmlHwbcEntry_t *entries)
+{
+    (void)entries;
+    return nvp_h_none(count);
+}
+
+nvmlReturn_t nvp_h_no_unit(unsigned int index, nvmlUnit_t *unit)
+{
+    (void)index;
+    (void)unit;
+    return NVML_ERROR_INVALID_ARGUMENT;
+}
+
+nvmlReturn_t nvp_h_no_excluded(unsigned int index, nvmlExcludedDeviceInfo_t *info)
+{
+    (void)index;
+    (void)info;
+    return NVML_ERROR_INVALID_ARGUMENT;
+}
+
+/* The CPU or driver has sessions of no kind to list beyond what the counters say; a board without the counters has no list either. */
+static nvmlReturn_t no_sessions(const struct nvp_device *device, unsigned int id, unsigned int *count)
+{
+    uint64_t sessions;
+    const nvmlReturn_t code = nvp_number(device, id, &sessions);
+    if (code != NVML_SUCCESS)
+        return code;
+    if (sessions)
+        return NVML_ERROR_NOT_SUPPORTED;
+    *count = 0;
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvp_h_encoder_sessions(const struct nvp_device *device, unsigned int *count, nvmlEncoderSessionInfo_t *sessions)
+{
+    (void)sessions;
+    return no_sessions(device, NVP_F_encoder_stats_session_count, count);
+}
+
+nvmlReturn_t nvp_h_fbc_sessions(const struct nvp_device *device, unsigned int *count, nvmlFBCSessionInfo_t *sessions)
+{
+    (void)sessions;
+    return no_sessions(device, NVP_F_fbc_stats_session_count, count);
+}

@@ -1,0 +1,84 @@
+/* The private table that nvidia-smi asks for by its id; which slot means what is data of the image, chosen by the driver a profile claims. */
+#include "nvp_slots.h"
+
+nvmlReturn_t nvp_slot_processes(const struct nvp_device *device, unsigned int id, unsigned int *count, void *items);
+
+/* 6c3efec4-8fc9-4e6c-a327-ee696e12f7c4, its first three groups little-endian: the only id asked for by any nvidia-smi measured. */
+static const unsigned char known_id[16] = {0xc4, 0xfe, 0x3e, 0x6c, 0xc9, 0x8f, 0x6c, 0x4e, 0xa3, 0x27, 0xee, 0x69, 0x6e, 0x12, 0xf7, 0xc4};
+
+nvmlReturn_t nvp_h_export_table(void **table, const void *id)
+{
+    if (memcmp(id, known_id, sizeof known_id) != 0)
+        return NVML_ERROR_NOT_SUPPORTED;
+    *table = nvp_slot_table;
+    return NVML_SUCCESS;
+}
+
+/* The row of a slot; a keyed slot has one for each key. */
+static const struct nvp_slot *row_of(unsigned int number, const void *second)
+{
+    const struct nvp_slot *rows = (const void *)((const unsigned char *)nvp_image + nvp_image->slots.offset);
+    for (unsigned int i = 0; i < nvp_image->slots.count; i++)
+        if (rows[i].number == number && (rows[i].shape != NVP_SHAPE_KEYED || rows[i].key == (uint32_t)(uintptr_t)second))
+            return &rows[i];
+    return NULL;
+}
+
+static nvmlReturn_t write_word(const struct nvp_device *device, unsigned int field, uint32_t *out)
+{
+    uint64_t value;
+    if (out == NULL)
+        return NVML_ERROR_INVALID_ARGUMENT;
+    const nvmlReturn_t code = nvp_number(device, field, &value);
+    if (code == NVML_SUCCESS)
+        *out = (uint32_t)value;
+    return code;
+}
+
+/* Part numbers and firmware versions: nvidia-smi hands a buffer without its length; 64 bytes is what nvml.h gives the longest of them
+ * (NVML_GSP_FIRMWARE_VERSION_BUF_SIZE), so a longer text is refused. */
+#define SLOT_TEXT_SIZE 64
+
+static nvmlReturn_t handle_slot(unsigned int index, nvmlDevice_t *out)
+{
+    if (out == NULL || index >= nvp_device_count)
+        return NVML_ERROR_INVALID_ARGUMENT;
+    *out = nvp_handle_of(&nvp_devices[index + 1]);
+    return NVML_SUCCESS;
+}
+
+static nvmlReturn_t answer(const struct nvp_slot *row, void *first, void *second, void *third)
+{
+    if (row->shape == NVP_SHAPE_OK)
+        return NVML_SUCCESS;
+    if (row->shape == NVP_SHAPE_HANDLE)
+        return handle_slot((unsigned int)(uintptr_t)first, second);
+    const struct nvp_device *device = nvp_device_of(first);
+    if (device == NULL)
+        return NVML_ERROR_INVALID_ARGUMENT;
+    switch (row->shape) {
+    case NVP_SHAPE_U32:
+    case NVP_SHAPE_I32:
+        return write_word(device, row->field, second);
+    case NVP_SHAPE_KEYED:
+        return write_word(device, row->field, third);
+    case NVP_SHAPE_STRING:
+        return second ? nvp_string(device, row->field, second, SLOT_TEXT_SIZE) : NVML_ERROR_INVALID_ARGUMENT;
+    case NVP_SHAPE_PROCESSES:
+        return second ? nvp_slot_processes(device, row->field, second, third) : NVML_ERROR_INVALID_ARGUMENT;
+    default:
+        return NVML_ERROR_NOT_SUPPORTED;
+    }
+}
+
+nvmlReturn_t nvp_slot_call(unsigned int number, void *first, void *second, void *third)
+{
+    nvmlReturn_t code = NVML_ERROR_UNINITIALIZED;
+    if (nvp_initialised()) {
+        const struct nvp_slot *row = row_of(number, second);
+        code = row ? answer(row, first, second, third) : NVML_ERROR_NOT_SUPPORTED;
+    }
+    if (NVP_UNLIKELY(nvp_tracing))
+        nvp_debug("slot %u(%p, %p, %p) -> %d", number, first, second, third, (int)code);
+    return code;
+}

@@ -1,0 +1,87 @@
+/* What the library says: one line on stderr for what a user must know, a trace of calls and codes under MOCK_NVML_DEBUG.  And the gates. */
+#include "nvp.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+bool nvp_tracing;
+unsigned char nvp_flag[NVP_FUNCTION_COUNT];
+
+static void say(const char *format, va_list items)
+{
+    char line[1024];
+    int length = snprintf(line, sizeof line, "nvparity: ");
+    length += vsnprintf(line + length, sizeof line - (size_t)length - 1, format, items);
+    if (length >= (int)sizeof line - 1)
+        length = (int)sizeof line - 2;
+    line[length++] = '\n';
+    /* one write, so that lines of several threads stay whole */
+    ssize_t written = write(STDERR_FILENO, line, (size_t)length);
+    (void)written;
+}
+
+void nvp_say(const char *format, ...)
+{
+    va_list items;
+    va_start(items, format);
+    say(format, items);
+    va_end(items);
+}
+
+void nvp_debug(const char *format, ...)
+{
+    va_list items;
+    if (!nvp_tracing)
+        return;
+    va_start(items, format);
+    say(format, items);
+    va_end(items);
+}
+
+/* Text into a buffer; false where it did not fit. */
+bool nvp_format(char *buffer, size_t size, const char *format, ...)
+{
+    va_list items;
+    va_start(items, format);
+    const int length = vsnprintf(buffer, size, format, items);
+    va_end(items);
+    return length >= 0 && (size_t)length < size;
+}
+
+/* The flags of all functions: traced when asked for, gated where the image names a code. */
+void nvp_set_flags(void)
+{
+    const uint16_t *gates = nvp_image ? (const uint16_t *)(const void *)((const unsigned char *)nvp_image + nvp_image->gates.offset) : NULL;
+    for (unsigned int i = 0; i < NVP_FUNCTION_COUNT; i++) {
+        const unsigned int gated = nvp_initialised() && gates && gates[i] ? NVP_FLAG_GATE : 0;
+        nvp_flag[i] = (unsigned char)(gated | (nvp_tracing ? NVP_FLAG_TRACE : 0));
+    }
+}
+
+bool nvp_gated(unsigned int function, nvmlReturn_t *code)
+{
+    if (!(nvp_flag[function] & NVP_FLAG_GATE))
+        return false;
+    const uint16_t *gates = (const uint16_t *)(const void *)((const unsigned char *)nvp_image + nvp_image->gates.offset);
+    *code = (nvmlReturn_t)gates[function];
+    return true;
+}
+
+nvmlReturn_t nvp_traced(unsigned int function, nvmlReturn_t code)
+{
+    if (nvp_tracing)
+        nvp_debug("%s -> %d", nvp_function_names[function], (int)code);
+    return code;
+}
+
+/* Before any call: the trace switch, and slot 0, which no handle may ever match. */
+__attribute__((constructor)) static void begin(void)
+{
+    const char *asked = getenv("MOCK_NVML_DEBUG");
+    nvp_tracing = asked != NULL && asked[0] != '\0';
+    nvp_devices[0].expect = ~(uint64_t)0;
+    if (nvp_tracing)
+        nvp_set_flags();
+}
