@@ -17,7 +17,7 @@ _HEX8 = rb"[0-9a-fA-F]{8}"
 _HEX4 = rb"[0-9a-fA-F]{4}"
 _UUID = re.compile(
     rb"(?<![0-9A-Za-z])(?:" + _HEX8 + rb"(?:-" + _HEX4 + rb"){3}-[0-9a-fA-F]{12}|[0-9a-fA-F]{32})(?![0-9A-Za-z])"
-    rb"|(?i:(?:GPU|MIG)-)(" + _HEX8 + rb"(?:-" + _HEX4 + rb"){0,3}(?:-[0-9a-fA-F]{1,11})?)(?![0-9a-zA-Z])"
+    rb"|(?i:(?:GPU|MIG)-)(" + _HEX8 + rb"(?:-" + _HEX4 + rb"){0,3}(?:-[0-9a-fA-F]{1,12})?)(?![0-9a-zA-Z])"
 )
 _WIDE = re.compile(rb"(?<![0-9A-Za-z])0[xX][0-9a-fA-F]{16}(?![0-9A-Za-z])")
 _SERIAL = re.compile(rb"(?<![0-9A-Za-z.])[0-9]{13}(?![0-9A-Za-z.]| ?[A-Za-z%])")
@@ -152,8 +152,8 @@ def _trim(hit: Hit) -> Hit:
 
 _STOP = frozenset(
     b"active addressing all application auto build clock compute data default disabled enabled error file gpu graphics home host idle info local log"
-    b" main memory model name node none not nvidia off output path pending power process product python requested root run server state supported system"
-    b" temp tesla test tmp train unknown user users value worker yes".split()
+    b" main memory model name node none not nvidia off output path pending power process product python requested root run server state supported"
+    b" system temp tesla test tmp train unknown user users value worker yes".split()
 )
 
 

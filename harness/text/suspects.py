@@ -10,10 +10,14 @@ import itertools
 import re
 from collections.abc import Iterable, Sequence
 
-_WORDS = tuple(
-    b"uuid serial guid pdi hostname host= host: host_name host> node user /home \\home home/ %2f %5c server owner login logname settings master asset"
-    b" s/n sn: sn= @ ~ \\\\ :// process command cmd arg> args argv path exe".split()
-) + (b"host ", b"sn ")
+_WORDS = (
+    b"host ",
+    b"sn ",
+    *(
+        b"uuid serial guid pdi hostname host= host: host_name host> node user home %2f %5c server owner login logname settings master asset"
+        b" s/n sn: sn= @ ~ \\\\ :// process command cmd arg> args argv path exe"
+    ).split(),
+)
 _HEX = bytes.maketrans(b"0123456789abcdef", b"h" * 16)
 _SHAPES = (b"hhhhhhhh-", b"hxhhhhhhhh", b"h" * 32)
 _DIGITS = bytes.maketrans(b"0123456789", b"h" * 10)

@@ -1,0 +1,142 @@
+"""The small reader that goldens are made with: path and text of each leaf of a `-q -x` or `-L` text, and their sha256.
+
+It shares no code with the scanner, parser, transcript, tables or renderer, so that a mistake there cannot hide in the hashes: bytes in, a
+stack, a list out.  It checks nothing; the reader in `harness.text` does.
+
+A leaf's path has the index of every step among its namesakes; its text is what stands between the tags, entities resolved, without the
+white space around it where it goes over lines (that is layout).  Attributes are leaves called ``@name``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+
+Leaves = list[tuple[str, bytes]]
+NODE = "node"
+"""Section of what stands outside the GPUs."""
+GPU = "gpu"
+"""Section of the readings that are a GPU's own, in no block."""
+
+_NOISE = re.compile(rb"<!--.*?-->|<\?.*?\?>|<!DOCTYPE[^>]*>", re.DOTALL)
+_TAG = re.compile(rb"<(/?)([A-Za-z_][A-Za-z0-9_.-]*)((?:\s+[A-Za-z_][A-Za-z0-9_.-]*\s*=\s*(?:\"[^\"]*\"|'[^']*'))*)\s*(/?)>")
+_ATTRIBUTE = re.compile(rb"([A-Za-z_][A-Za-z0-9_.-]*)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
+_ENTITY = re.compile(rb"&(amp|lt|gt|quot|apos);")
+_CHARACTERS = {b"amp": b"&", b"lt": b"<", b"gt": b">", b"quot": b'"', b"apos": b"'"}
+_LISTED = re.compile(rb"GPU ([0-9]+): (.*?) \(UUID: ([^()\s]+)\)")
+_LISTED_MIG = re.compile(rb"MIG (?:(\S+) *)?Device +([0-9]+): \(UUID: ([^()\s]+)\)")
+
+
+@dataclass(frozen=True)
+class Readings:
+    """sha256 (hexadecimal) of the readings of one text: of all of them, of each GPU's, of each section's over all GPUs; and their number."""
+
+    whole: str
+    gpus: tuple[str, ...]
+    sections: dict[str, str]
+    count: int
+
+
+def sha256(data: bytes) -> str:
+    """sha256 of ``data``, hexadecimal."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def read(data: bytes) -> Readings:
+    """The hashes of the readings of ``data``, the text of either view."""
+    found = leaves(data)
+    gpus: dict[int, list[tuple[str, bytes]]] = {}
+    sections: dict[str, list[tuple[str, bytes]]] = {}
+    for path, text in found:
+        first, _, rest = path.partition("/")
+        section = NODE
+        if first.startswith("gpu["):
+            gpus.setdefault(int(first[4:-1]), []).append((rest, text))
+            section = rest.partition("[")[0] if "/" in rest else GPU
+        sections.setdefault(section, []).append((path, text))
+    hashes = {section: _hash(part) for section, part in sorted(sections.items())}
+    return Readings(_hash(found), tuple(_hash(gpus[gpu]) for gpu in sorted(gpus)), hashes, len(found))
+
+
+def leaves(data: bytes) -> Leaves:
+    """Path and text of each leaf of ``data``, in file order."""
+    plain = data.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n")
+    return _of_query(plain) if b"<nvidia_smi_log" in plain else _of_list(plain)
+
+
+def _hash(part: Leaves) -> str:
+    return sha256(b"".join(path.encode() + b"\0" + text + b"\n" for path, text in part))
+
+
+@dataclass
+class _Element:
+    """An open element: ``path``, where its content starts, how many children of each name it has, where its leaves start in the list."""
+
+    tag: bytes
+    path: str
+    content: int
+    children: dict[bytes, int]
+    first: int
+
+
+def _of_query(data: bytes) -> Leaves:
+    data = _NOISE.sub(lambda match: b"\n" * match.group().count(b"\n"), data)
+    stack = [_Element(b"", "", 0, {}, 0)]
+    found: Leaves = []
+    for match in _TAG.finditer(data):
+        closing, tag, attributes, empty = match.groups()
+        if closing:
+            _close(stack, tag, data, match.start(), found)
+            continue
+        parent = stack[-1]
+        index = parent.children.get(tag, 0)
+        parent.children[tag] = index + 1
+        path = f"{parent.path}/{tag.decode()}[{index}]" if len(stack) > 2 else f"{tag.decode()}[{index}]"
+        path = path if len(stack) > 1 else ""
+        first = len(found)
+        found.extend((f"{path}/@{name.decode()}", _resolve(double or single)) for name, double, single in _ATTRIBUTE.findall(attributes))
+        if empty:
+            found.append((path, b""))
+        else:
+            stack.append(_Element(tag, path, match.end(), {}, first))
+    return found
+
+
+def _close(stack: list[_Element], tag: bytes, data: bytes, end: int, found: Leaves) -> None:
+    """Closes the innermost open ``tag``; what opened inside it and never closed was text (a name printed without escapes)."""
+    depth = next((depth for depth in range(len(stack) - 1, 0, -1) if stack[depth].tag == tag), 0)
+    if not depth:
+        return
+    element = stack[depth]
+    loose = depth < len(stack) - 1
+    del stack[depth:]
+    if loose:
+        del found[element.first :]
+    if loose or not element.children:
+        content = data[element.content : end]
+        lines = [line.strip(b" \t") for line in content.split(b"\n")]
+        text = content if len(lines) == 1 else b"\n".join(line for line in lines if line)
+        found.append((element.path, _resolve(text)))
+
+
+def _resolve(text: bytes) -> bytes:
+    return _ENTITY.sub(lambda match: _CHARACTERS[match[1]], text)
+
+
+def _of_list(data: bytes) -> Leaves:
+    found: Leaves = []
+    gpu = mig = others = 0
+    for line in data.split(b"\n"):
+        row, device = _LISTED.search(line), _LISTED_MIG.search(line)
+        if device and gpu:
+            path = f"gpu[{gpu - 1}]/mig[{mig}]"
+            found += [(f"{path}/index", device[2]), (f"{path}/profile", device[1] or b""), (f"{path}/uuid", device[3])]
+            mig += 1
+        elif row:
+            found += [(f"gpu[{gpu}]/index", row[1]), (f"gpu[{gpu}]/name", row[2]), (f"gpu[{gpu}]/uuid", row[3])]
+            gpu, mig = gpu + 1, 0
+        elif line.strip():
+            found.append((f"line[{others}]", line.strip()))
+            others += 1
+    return found
