@@ -20,7 +20,10 @@ GPU = "gpu"
 """Section of the readings that are a GPU's own, in no block."""
 
 _NOISE = re.compile(rb"<!--.*?-->|<\?.*?\?>|<!DOCTYPE[^>]*>", re.DOTALL)
-_TAG = re.compile(rb"<(/?)([A-Za-z_][A-Za-z0-9_.-]*)((?:\s+[A-Za-z_][A-Za-z0-9_.-]*\s*=\s*(?:\"[^\"]*\"|'[^']*'))*)\s*(/?)>")
+_TAG = re.compile(
+    rb"<([A-Za-z_][A-Za-z0-9_.-]*)>([^<]*)</\1>"
+    rb"|<(/?)([A-Za-z_][A-Za-z0-9_.-]*)((?:\s+[A-Za-z_][A-Za-z0-9_.-]*\s*=\s*(?:\"[^\"]*\"|'[^']*'))*)\s*(/?)>"
+)
 _ATTRIBUTE = re.compile(rb"([A-Za-z_][A-Za-z0-9_.-]*)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 _ENTITY = re.compile(rb"&(amp|lt|gt|quot|apos);")
 _CHARACTERS = {b"amp": b"&", b"lt": b"<", b"gt": b">", b"quot": b'"', b"apos": b"'"}
@@ -45,18 +48,18 @@ def sha256(data: bytes) -> str:
 
 def read(data: bytes) -> Readings:
     """The hashes of the readings of ``data``, the text of either view."""
-    found = leaves(data)
-    gpus: dict[int, list[tuple[str, bytes]]] = {}
-    sections: dict[str, list[tuple[str, bytes]]] = {}
-    for path, text in found:
+    lines = [(path, b"%b\0%b\n" % (path.encode(), text)) for path, text in leaves(data)]
+    gpus: dict[str, list[bytes]] = {}
+    sections: dict[str, list[bytes]] = {}
+    for path, line in lines:
         first, _, rest = path.partition("/")
         section = NODE
         if first.startswith("gpu["):
-            gpus.setdefault(int(first[4:-1]), []).append((rest, text))
+            gpus.setdefault(first, []).append(line)
             section = rest.partition("[")[0] if "/" in rest else GPU
-        sections.setdefault(section, []).append((path, text))
-    hashes = {section: _hash(part) for section, part in sorted(sections.items())}
-    return Readings(_hash(found), tuple(_hash(gpus[gpu]) for gpu in sorted(gpus)), hashes, len(found))
+        sections.setdefault(section, []).append(line)
+    hashes = {section: sha256(b"".join(part)) for section, part in sorted(sections.items())}
+    return Readings(sha256(b"".join([line for _, line in lines])), tuple(sha256(b"".join(part)) for part in gpus.values()), hashes, len(lines))
 
 
 def leaves(data: bytes) -> Leaves:
@@ -65,13 +68,9 @@ def leaves(data: bytes) -> Leaves:
     return _of_query(plain) if b"<nvidia_smi_log" in plain else _of_list(plain)
 
 
-def _hash(part: Leaves) -> str:
-    return sha256(b"".join(path.encode() + b"\0" + text + b"\n" for path, text in part))
-
-
 @dataclass
 class _Element:
-    """An open element: ``path``, where its content starts, how many children of each name it has, where its leaves start in the list."""
+    """An open element: ``path`` (a slash at its end), where its content starts, how many children of each name it has, where its leaves start in the list."""
 
     tag: bytes
     path: str
@@ -85,21 +84,24 @@ def _of_query(data: bytes) -> Leaves:
     stack = [_Element(b"", "", 0, {}, 0)]
     found: Leaves = []
     for match in _TAG.finditer(data):
-        closing, tag, attributes, empty = match.groups()
+        leaf, text, closing, tag, attributes, empty = match.groups()
         if closing:
             _close(stack, tag, data, match.start(), found)
             continue
         parent = stack[-1]
-        index = parent.children.get(tag, 0)
-        parent.children[tag] = index + 1
-        path = f"{parent.path}/{tag.decode()}[{index}]" if len(stack) > 2 else f"{tag.decode()}[{index}]"
-        path = path if len(stack) > 1 else ""
+        name = leaf or tag
+        index = parent.children.get(name, 0)
+        parent.children[name] = index + 1
+        path = f"{parent.path}{name.decode()}[{index}]" if len(stack) > 1 else ""
+        if leaf:
+            found.append((path, _text(text)))
+            continue
         first = len(found)
-        found.extend((f"{path}/@{name.decode()}", _resolve(double or single)) for name, double, single in _ATTRIBUTE.findall(attributes))
+        found.extend((f"{path}/@{key.decode()}", _text(double or single)) for key, double, single in _ATTRIBUTE.findall(attributes))
         if empty:
             found.append((path, b""))
         else:
-            stack.append(_Element(tag, path, match.end(), {}, first))
+            stack.append(_Element(tag, path and f"{path}/", match.end(), {}, first))
     return found
 
 
@@ -114,14 +116,14 @@ def _close(stack: list[_Element], tag: bytes, data: bytes, end: int, found: Leav
     if loose:
         del found[element.first :]
     if loose or not element.children:
-        content = data[element.content : end]
-        lines = [line.strip(b" \t") for line in content.split(b"\n")]
-        text = content if len(lines) == 1 else b"\n".join(line for line in lines if line)
-        found.append((element.path, _resolve(text)))
+        found.append((element.path.rstrip("/"), _text(data[element.content : end])))
 
 
-def _resolve(text: bytes) -> bytes:
-    return _ENTITY.sub(lambda match: _CHARACTERS[match[1]], text)
+def _text(content: bytes) -> bytes:
+    """What an element says: its content, without the white space of layout where it goes over lines."""
+    if b"\n" in content:
+        content = b"\n".join(stripped for line in content.split(b"\n") if (stripped := line.strip(b" \t")))
+    return _ENTITY.sub(lambda match: _CHARACTERS[match[1]], content) if b"&" in content else content
 
 
 def _of_list(data: bytes) -> Leaves:
