@@ -47,7 +47,12 @@ def load_yaml(path: Path) -> Any:
     """The content of a YAML table, read by the C parser where PyYAML has it."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     with path.open("rb") as stream:
-        return yaml.load(stream, Loader=loader)
+        return yaml.load(stream, Loader=loader)  # noqa: S506 - a safe loader, the C one where there is one
+
+
+def _word(word: Any) -> str:
+    """A word as a profile spells it; YAML reads true and false as booleans."""
+    return str(word).lower() if isinstance(word, bool) else str(word)
 
 
 def _field(name: str, entry: dict[str, Any], words: dict[str, dict[Any, int]], scope: str, index: int) -> FieldDef:
@@ -60,7 +65,7 @@ def _field(name: str, entry: dict[str, Any], words: dict[str, dict[Any, int]], s
     listed = entry.get("words")
     if listed is not None and listed not in words:
         raise TableError(f"fields.yaml: {name}: no word list {listed!r}")
-    meanings = None if listed is None else {str(word).lower() if isinstance(word, bool) else str(word): value for word, value in words[listed].items()}
+    meanings = None if listed is None else {_word(word): value for word, value in words[listed].items()}
     return FieldDef(name, entry["type"], meanings, entry.get("scale", 1), entry.get("from"), need, scope, index)
 
 

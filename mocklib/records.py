@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mocklib import fields as tables
 from mocklib.fields import FieldDef
-
-if TYPE_CHECKING:
-    from mocklib.image import Clock, FieldValue, ImageSpec
+from mocklib.spec import CLOCKS, Clock, FieldValue, ImageError, ImageSpec, Pages, Process
+from mocklib.structs import constants, structs
 
 MASK = 0xFFFFFFFFFFFFFFFF
 ALIGN = 64
@@ -27,8 +26,6 @@ class RecordWriter:
     """Collects the fields of one record in order and packs it."""
 
     def __init__(self, field_count: int, modes: int, clock: Clock) -> None:
-        from mocklib.image import CLOCKS, structs
-
         self.ffi = structs()
         if clock.mode not in CLOCKS:
             raise ValueError(f"clock mode {clock.mode!r} is none of {', '.join(CLOCKS)}")
@@ -151,7 +148,7 @@ class RecordWriter:
             self.data[place : place + 4] = moved.to_bytes(4, "little")
         size = head.data + len(self.data)
         head.size = size + (-size % ALIGN)
-        head.magic = 0x4350564E
+        head.magic = constants()["NVP_RECORD_MAGIC"]
         return bytes(ffi.buffer(head)) + bytes(ffi.buffer(self.fields)) + motions + marks + bytes(self.data) + bytes(-size % ALIGN)
 
 
@@ -167,13 +164,11 @@ class RecordView:
 
 def read_record(data: bytes, known: dict[str, FieldDef]) -> RecordView:
     """The view of one record's bytes."""
-    from mocklib.image import CLOCKS, Clock, ImageError, structs
-
     ffi = structs()
     if len(data) < ffi.sizeof("struct nvp_record"):
         raise ImageError("a record is too short")
     head = ffi.from_buffer("struct nvp_record *", data)
-    if head.magic != 0x4350564E or head.field_count != len(known) or head.size > len(data):
+    if head.magic != constants()["NVP_RECORD_MAGIC"] or head.field_count != len(known) or head.size > len(data):
         raise ImageError("a record is not sound")
     fields = ffi.cast("struct nvp_field *", ffi.from_buffer(data) + ffi.sizeof("struct nvp_record"))
     values = {name: _value(data, fields[definition.index], definition) for name, definition in known.items()}
@@ -187,8 +182,6 @@ def read_record(data: bytes, known: dict[str, FieldDef]) -> RecordView:
 
 def _value(data: bytes, field: Any, definition: FieldDef) -> FieldValue:
     """One field as FieldValue; a moving one gives its base and kind."""
-    from mocklib.image import FieldValue
-
     if field.status:
         return FieldValue(status=int(field.status))
     if definition.type in tables.NUMBERS:
@@ -200,8 +193,6 @@ def _value(data: bytes, field: Any, definition: FieldDef) -> FieldValue:
 
 def _variable(data: bytes, own: bytes, kind: str) -> Any:
     """Variable data by the field's type, in the form that FieldValue takes."""
-    from mocklib.image import Pages, Process, structs
-
     ffi = structs()
     if kind == "string":
         return own.decode("utf-8", "surrogateescape")
@@ -216,8 +207,11 @@ def _variable(data: bytes, own: bytes, kind: str) -> Any:
         clocks = ffi.from_buffer("struct nvp_memory_clock[]", own)
         tails = [data[clock.graphics : clock.graphics + 4 * clock.graphics_count] for clock in clocks]
         return tuple((int(clock.mhz), _variable(data, tail, "u32list")) for clock, tail in zip(clocks, tails, strict=True))
-    return tuple(
-        Process(entry.pid, entry.used_bytes, entry.gpu_instance, entry.compute_instance, entry.protected_bytes,
-                data[entry.name : entry.name + entry.name_size].decode("utf-8", "surrogateescape"))  # fmt: skip
-        for entry in ffi.from_buffer("struct nvp_process[]", own)
-    )
+    return tuple(_process(data, entry) for entry in ffi.from_buffer("struct nvp_process[]", own))
+
+
+def _process(data: bytes, entry: Any) -> Process:
+    """One process of a record."""
+    name = data[entry.name : entry.name + entry.name_size].decode("utf-8", "surrogateescape")
+    pid, used, protected = int(entry.pid), int(entry.used_bytes), int(entry.protected_bytes)
+    return Process(pid, used, int(entry.gpu_instance), int(entry.compute_instance), protected, name)

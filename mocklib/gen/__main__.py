@@ -1,4 +1,4 @@
-"""``python -m mocklib.gen [FOLDER]``: write everything generated into FOLDER (default build/gen); a finished folder is left alone when nothing changed."""
+"""``python -m mocklib.gen [FOLDER]``: write everything generated into FOLDER (default build/gen), unless nothing changed."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def _lists(function: Function) -> tuple[str | None, tuple[str, ...]]:
 
 
 def _texts(function: Function) -> dict[str, str | None]:
-    """char buffers to be filled and the parameter that says their length (None where the header fixes it)."""
+    """Char buffers to be filled and the parameter that says their length (None where the header fixes it)."""
     found: dict[str, str | None] = {}
     for position, param in enumerate(function.params):
         if param.type.name == "char" and param.type.pointers == 1 and not param.type.const:

@@ -215,7 +215,5 @@ def parse(preprocessed: str, source: str) -> Header:
 
 def _documents(source: str) -> dict[str, str]:
     """Function -> its comment in the header, where return codes are named."""
-    found = {}
-    for comment, name in re.findall(r"/\*\*((?:(?!\*/).)*?)\*/\s*(?:DEPRECATED\([\d.]+\)\s*)?nvmlReturn_t\s+DECLDIR\s+(\w+)", source, re.DOTALL):
-        found[name] = comment
-    return found
+    declared = r"/\*\*((?:(?!\*/).)*?)\*/\s*(?:DEPRECATED\([\d.]+\)\s*)?nvmlReturn_t\s+DECLDIR\s+(\w+)"
+    return {name: comment for comment, name in re.findall(declared, source, re.DOTALL)}

@@ -21,8 +21,9 @@ def header() -> str:
     programs = _enum([f"NVP_P_{name}" for name in tables.program_steps()], "NVP_PROGRAM_COUNT")
     types = _enum([f"NVP_T_{name}" for name in tables.TYPES], "NVP_TYPE_COUNT")
     return (
-        f"{NOTE}#ifndef NVP_NAMES_H\n#define NVP_NAMES_H\n\n#define NVP_LAYOUT 0x{tables.layout_word():016x}ULL\n\n{functions}{device}{system}{programs}"
-        f"{types}\nextern const char *const nvp_function_names[NVP_FUNCTION_COUNT];\nextern const unsigned char nvp_device_types[NVP_DEVICE_FIELD_COUNT];\n"
+        f"{NOTE}#ifndef NVP_NAMES_H\n#define NVP_NAMES_H\n\n#define NVP_LAYOUT 0x{tables.layout_word():016x}ULL\n\n"
+        f"{functions}{device}{system}{programs}{types}\nextern const char *const nvp_function_names[NVP_FUNCTION_COUNT];\n"
+        "extern const unsigned char nvp_device_types[NVP_DEVICE_FIELD_COUNT];\n"
         "extern const unsigned char nvp_system_types[NVP_SYSTEM_FIELD_COUNT];\n\n#endif\n"
     )
 
@@ -32,9 +33,8 @@ def source() -> str:
     names = "".join(f'    "{name}",\n' for name in tables.since())
     device = "".join(f"    NVP_T_{field.type},\n" for field in tables.device_fields().values())
     system = "".join(f"    NVP_T_{field.type},\n" for field in tables.system_fields().values())
-    jumps = "".join(
-        f"static nvmlReturn_t slot_{number}(void *a, void *b, void *c)\n{{\n    return nvp_slot_call({number}, a, b, c);\n}}\n" for number in range(1, SLOTS)
-    )
+    jump = "static nvmlReturn_t slot_{0}(void *a, void *b, void *c)\n{{\n    return nvp_slot_call({0}, a, b, c);\n}}\n"
+    jumps = "".join(jump.format(number) for number in range(1, SLOTS))
     entries = "".join(f"    (uintptr_t)slot_{number},\n" for number in range(1, SLOTS))
     return (
         f'{NOTE}#include "nvp.h"\n#include "nvp_slots.h"\n\n'

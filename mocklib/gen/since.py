@@ -1,8 +1,8 @@
 """Make ``tables/since.yaml``: ``python -m mocklib.gen.since BRANCH=FILE ... [without=NAME,...]``.
 
-FILE is the nvml.h of a driver branch, its libnvidia-ml library, or a .txt with names known to be exported there, one a line.  A function's first branch
-is the lowest that has it; its last branch is written where a later header or library shows that it is gone.  Names after ``without=`` are left out.
-The document goes to standard output.
+FILE is the nvml.h of a driver branch, its libnvidia-ml library, or a .txt with names known to be exported there, one a line.  A function's first
+branch is the lowest that has it; its last branch is written where a later header or library shows that it is gone.  Names after ``without=`` are
+left out.  The document goes to standard output.
 """
 
 from __future__ import annotations

@@ -1,0 +1,199 @@
+"""The library through its C ABI, mock or real alike: ``open_library(path)``, then ``nvml.call(name, device, arguments) -> Answer``.
+
+No header is parsed here: the cffi module and the roles of parameters were made at build time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mocklib.calls import TEXT_SIZE, BindingError, Call, ffi, signatures
+
+__all__ = ["Answer", "BindingError", "FieldAnswer", "Nvml", "function_names", "open_library", "struct_size"]
+
+FUNCTION_NOT_FOUND = 13
+INSUFFICIENT_SIZE = 7
+TABLE_ID = bytes.fromhex("c4fe3e6cc98f6c4ea327ee696e12f7c4")
+"""The one id of the private table, first three groups little-endian (facts on the private interface)."""
+PROCESS_STRIDE = 4128
+PROCESS_CAPACITY = 512
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a call gave.
+
+    ``code`` is the nvmlReturn_t; ``out`` what was written, by ``parameter`` or ``parameter.member``: int, str (raw bytes as surrogates), bytes for
+    byte arrays, list for arrays and lists.  ``out`` is empty when the code is not SUCCESS, but for the count of a list.  ``missing``: no such symbol.
+    """
+
+    code: int
+    out: dict[str, Any] = field(default_factory=dict)
+    missing: bool = False
+
+
+@dataclass(frozen=True)
+class FieldAnswer:
+    """One entry of nvmlDeviceGetFieldValues: its own code, value type, value (None without SUCCESS) and timestamp in microseconds."""
+
+    code: int
+    value_type: int
+    value: int | float | None
+    timestamp_us: int
+
+
+def function_names() -> list[str]:
+    """Every function the header declares."""
+    return sorted(signatures().FUNCTIONS)
+
+
+def struct_size(name: str) -> int:
+    """Bytes of a struct as the binding lays it out."""
+    return int(ffi().sizeof(name))
+
+
+def open_library(path: Path | str) -> Nvml:
+    """The library at ``path``; BindingError when it cannot be loaded."""
+    try:
+        library = ffi().dlopen(str(path), 0x2)  # RTLD_NOW, as nvidia-smi opens it
+    except OSError as error:
+        raise BindingError(f"{path} cannot be loaded: {error}") from error
+    return Nvml(library)
+
+
+class Nvml:
+    """An open library.  ``init`` and ``shutdown`` nest as in NVML; handles are ints."""
+
+    def __init__(self, library: Any) -> None:
+        self.ffi = ffi()
+        self.library = library
+        self._table: Any = None
+        self._found: dict[str, Any] = {}
+
+    def function(self, name: str) -> Any:
+        """The C function, or None where the library has no such symbol."""
+        if name not in self._found:
+            try:
+                self._found[name] = getattr(self.library, name)
+            except AttributeError:
+                self._found[name] = None
+        return self._found[name]
+
+    def init(self) -> int:
+        """The code of nvmlInit_v2."""
+        return self.call("nvmlInit_v2").code
+
+    def shutdown(self) -> int:
+        """The code of nvmlShutdown."""
+        return self.call("nvmlShutdown").code
+
+    def count(self) -> int:
+        """The number of devices; 0 where the call fails."""
+        return int(self.call("nvmlDeviceGetCount_v2").out.get("deviceCount", 0))
+
+    def device(self, index: int) -> int:
+        """The handle at ``index``; BindingError with the code where there is none."""
+        answer = self.call("nvmlDeviceGetHandleByIndex_v2", None, {"index": index})
+        if answer.code:
+            raise BindingError(f"no device {index}: nvmlReturn_t {answer.code}")
+        return int(answer.out["device"])
+
+    def error_string(self, code: int) -> str:
+        """The library's text of a code."""
+        return str(self.ffi.string(self.library.nvmlErrorString(code)).decode("utf-8", "surrogateescape"))
+
+    def call(self, name: str, device: int | None = None, arguments: dict[str, Any] | None = None) -> Answer:
+        """Call ``name``.
+
+        ``device`` goes to the first device parameter.  ``arguments`` are named as in nvml.h: numbers, text, and ``parameter.member`` for members
+        that are read (``version`` of a struct as its number); buffers, lists and counts are made here.
+        """
+        if name not in signatures().FUNCTIONS:
+            raise BindingError(f"{name} is no function of nvml.h")
+        function = self.function(name)
+        if function is None:
+            return Answer(FUNCTION_NOT_FOUND, missing=True)
+        call = Call(self.ffi, name, device, dict(arguments or {}))
+        code = int(function(*call.places))
+        if code == INSUFFICIENT_SIZE and call.grow():
+            code = int(function(*call.places))
+        return Answer(code, call.results(code))
+
+    def field_values(self, device: int, wanted: list[tuple[int, int]]) -> list[FieldAnswer]:
+        """One batch of nvmlDeviceGetFieldValues for (id, scope) pairs; a call that fails as a whole gives its code to every entry."""
+        function = self.function("nvmlDeviceGetFieldValues")
+        if function is None or not wanted:
+            return [FieldAnswer(FUNCTION_NOT_FOUND, 0, None, 0) for _ in wanted]
+        entries = self.ffi.new("nvmlFieldValue_t[]", len(wanted))
+        for entry, (number, scope) in zip(entries, wanted, strict=True):
+            entry.fieldId, entry.scopeId = number, scope
+        code = int(function(self.ffi.cast("nvmlDevice_t", device), len(wanted), entries))
+        return [FieldAnswer(code, 0, None, 0) if code else _field_answer(entry) for entry in entries]
+
+    def slot(self, device: int | None, number: int, shape: str, key: int = 0) -> Answer:
+        """Call slot ``number`` of the private table; ``shape`` as in the image (mocklib.spec.SHAPES); what it wrote stands under ``value``.
+
+        ``key`` is the second argument of a keyed slot, the index of a handle slot.
+        """
+        entry = self._slot_entry(number)
+        if entry is None:
+            return Answer(FUNCTION_NOT_FOUND, missing=True)
+        handle = self.ffi.cast("void *", device or 0)
+        if shape in {"u32", "i32", "keyed"}:
+            out = self.ffi.new("int *" if shape == "i32" else "unsigned int *")
+            middle = self.ffi.cast("void *", key) if shape == "keyed" else self.ffi.cast("void *", out)
+            code = int(entry(handle, middle, self.ffi.cast("void *", out)))
+            return Answer(code, {} if code else {"value": int(out[0])})
+        if shape == "string":
+            text = self.ffi.new("char[]", TEXT_SIZE)
+            code = int(entry(handle, self.ffi.cast("void *", text), self.ffi.NULL))
+            return Answer(code, {} if code else {"value": self.ffi.string(text).decode("utf-8", "surrogateescape")})
+        if shape == "processes":
+            return self._slot_processes(entry, handle)
+        if shape == "handle":
+            found = self.ffi.new("nvmlDevice_t *")
+            code = int(entry(self.ffi.cast("void *", key), self.ffi.cast("void *", found), self.ffi.cast("void *", 0x22)))
+            return Answer(code, {} if code else {"value": int(self.ffi.cast("uintptr_t", found[0]))})
+        return Answer(int(entry(handle, self.ffi.NULL, self.ffi.NULL)))
+
+    def _slot_entry(self, number: int) -> Any:
+        """The function of a slot, or None without the private table."""
+        if self._table is None:
+            self._table = False
+            function = self.function("nvmlInternalGetExportTable")
+            place = self.ffi.new("void **")
+            if function is not None and function(place, self.ffi.from_buffer(TABLE_ID)) == 0:
+                self._table = self.ffi.cast("uintptr_t *", place[0])
+        if self._table is False or not 0 < number < int(self._table[0]) // 8:
+            return None
+        return self.ffi.cast("int (*)(void *, void *, void *)", self._table[number])
+
+    def _slot_processes(self, entry: Any, handle: Any) -> Answer:
+        count = self.ffi.new("unsigned int *", PROCESS_CAPACITY)
+        room = self.ffi.new("char[]", PROCESS_CAPACITY * PROCESS_STRIDE)
+        code = int(entry(handle, self.ffi.cast("void *", count), self.ffi.cast("void *", room)))
+        if code:
+            return Answer(code)
+        return Answer(code, {"value": [_slot_process(bytes(self.ffi.buffer(room + n * PROCESS_STRIDE, PROCESS_STRIDE))) for n in range(count[0])]})
+
+
+def _slot_process(data: bytes) -> dict[str, Any]:
+    """One entry of the private process lists (stride 4128, 535 and newer)."""
+    word = {"pid": 0, "gpuInstanceId": 16, "computeInstanceId": 20}
+    long = {"usedGpuMemory": 8, "usedGpuCcProtectedMemory": 24}
+    found: dict[str, Any] = {name: int.from_bytes(data[place : place + 4], "little") for name, place in word.items()}
+    found |= {name: int.from_bytes(data[place : place + 8], "little") for name, place in long.items()}
+    found["name"] = data[32:].split(b"\0", 1)[0].decode("utf-8", "surrogateescape")
+    return found
+
+
+_UNION = {0: "dVal", 1: "uiVal", 2: "ulVal", 3: "ullVal", 4: "sllVal", 5: "siVal", 6: "usVal"}
+"""nvmlValueType_t -> member of nvmlValue_t."""
+
+
+def _field_answer(entry: Any) -> FieldAnswer:
+    code, kind = int(entry.nvmlReturn), int(entry.valueType)
+    value = getattr(entry.value, _UNION[kind]) if code == 0 and kind in _UNION else None
+    return FieldAnswer(code, kind, value, int(entry.timestamp))

@@ -1,0 +1,119 @@
+"""The tables of an image as bytes: gates, field ids, private slots, setter programs, the profile's identity."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterable
+from typing import Any
+
+from mocklib import fields as tables
+from mocklib.spec import SHAPES, ImageError, ImageSpec, Slot, Source
+from mocklib.structs import as_bytes, constants, structs
+
+ANY_SCOPE = 0xFFFFFFFF
+NO_FIELD = 0xFFFF
+NO_ARGUMENT = 0xFF
+OPS = {"status": 0, "range": 1, "list": 2, "mode": 3, "set": 4, "copy": 5, "zero": 6, "clamp": 7, "set_mode": 8, "rebase": 9}
+ACTS = ("set", "copy", "zero", "clamp", "set_mode", "rebase")
+
+
+def field_index(name: str, where: str) -> int:
+    """The number of a device field; ImageError with the nearest name."""
+    known = tables.device_fields()
+    if name not in known:
+        raise ImageError(f"{where}: no field {name!r}{nearest(name, known)}")
+    return known[name].index
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """`` (did you mean 'x'?)`` for a typo, else nothing."""
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""
+
+
+def gates(given: dict[str, int]) -> bytes:
+    """The code of each function, 0 for none."""
+    codes = [0] * len(tables.function_index())
+    for name, code in given.items():
+        if name not in tables.function_index():
+            raise ImageError(f"gates: no function {name!r}{nearest(name, tables.function_index())}")
+        codes[tables.function_index()[name]] = code
+    return as_bytes(structs().new("uint16_t[]", codes))
+
+
+def field_ids(spec: ImageSpec) -> tuple[bytes, bytes, int]:
+    """The field-id table sorted by id and scope, the index into it by id, and the largest id known."""
+    rows = sorted(spec.field_ids, key=lambda row: (row.id, ANY_SCOPE if row.scope is None else row.scope))
+    index = [NO_FIELD] * (rows[-1].id + 1 if rows else 0)
+    packed = structs().new("struct nvp_field_id[]", len(rows))
+    for number, row in enumerate(rows):
+        if index[row.id] == NO_FIELD:
+            index[row.id] = number
+        packed[number].id = row.id
+        packed[number].scope = ANY_SCOPE if row.scope is None else row.scope
+        packed[number].field = field_index(row.field, f"field id {row.id}")
+        packed[number].value_type = row.value_type
+    limit = spec.field_id_limit if spec.field_id_limit is not None else len(index) - 1
+    return as_bytes(packed), as_bytes(structs().new("uint16_t[]", index)), max(limit, 0)
+
+
+def slots(given: list[Slot]) -> bytes:
+    """The private table sorted by number and key."""
+    rows = sorted(given, key=lambda slot: (slot.number, slot.key))
+    packed = structs().new("struct nvp_slot[]", len(rows))
+    for number, row in enumerate(rows):
+        if row.shape not in SHAPES:
+            raise ImageError(f"slot {row.number}: no shape {row.shape!r}; shapes are {', '.join(SHAPES)}")
+        if not 0 < row.number < constants()["NVP_SLOT_COUNT"]:
+            raise ImageError(f"slot {row.number}: slots are 1 to {constants()['NVP_SLOT_COUNT'] - 1}")
+        packed[number].number = row.number
+        packed[number].shape = SHAPES[row.shape]
+        packed[number].key = row.key
+        plain = row.shape in {"handle", "ok"}
+        packed[number].field = NO_FIELD if plain else field_index(row.field or "", f"slot {row.number}")
+    return as_bytes(packed)
+
+
+def _step(program: str, entry: dict[str, Any]) -> dict[str, int]:
+    """One step of a setter program as the members of nvp_step."""
+    where = f"program {program}"
+    op = str(entry["check"]) if "check" in entry else next((name for name in ACTS if name in entry), "")
+    if op not in OPS:
+        raise ImageError(f"{where}: no step {entry!r}; steps are {', '.join(OPS)}")
+    named = entry.get("field") if "check" in entry else entry.get(op) if op not in {"mode", "set_mode"} else None
+    low = entry.get("from") if op == "copy" else entry.get("low")
+    mode = entry.get("mode") if op == "mode" else entry.get("set_mode")
+    return {
+        "op": OPS[op],
+        "argument": int(entry.get("argument", NO_ARGUMENT)),
+        "field": field_index(named, where) if named is not None else 0,
+        "low": field_index(low, where) if low is not None else NO_FIELD,
+        "high": field_index(entry["high"], where) if "high" in entry else NO_FIELD,
+        "code": int(entry.get("code", 0)),
+        "mode": 1 << tables.MODES.index(mode) if mode is not None else 0,
+        "value": int(entry.get("value", 0)),
+    }
+
+
+def programs(given: dict[str, list[dict[str, Any]]] | None) -> tuple[bytes, bytes, int, int]:
+    """The setter programs and all their steps, in the order of tables/programs.yaml; one that is not given is empty and answers NOT_SUPPORTED."""
+    wanted = tables.program_steps() if given is None else given
+    steps: list[dict[str, int]] = []
+    packed = structs().new("struct nvp_program[]", len(tables.program_steps()))
+    for number, name in enumerate(tables.program_steps()):
+        own = [_step(name, entry) for entry in wanted.get(name, [])]
+        packed[number].first, packed[number].count = len(steps), len(own)
+        steps += own
+    return as_bytes(packed), as_bytes(structs().new("struct nvp_step[]", steps)), len(tables.program_steps()), len(steps)
+
+
+def source(given: Source | None) -> bytes:
+    """The profile's identity, then its path."""
+    path = os.fsencode(given.path) if given else b""
+    packed = structs().new("struct nvp_source *")
+    packed.path_size = len(path)
+    if given:
+        packed.present, packed.size, packed.mtime_ns, packed.inode = 1, given.size, given.mtime_ns, given.inode
+        packed.sha256 = list(given.sha256)
+    return as_bytes(packed) + path

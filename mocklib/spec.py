@@ -1,0 +1,127 @@
+"""What an image is made of, in Python's words: ``ImageSpec`` and its parts.  ``mocklib.image.pack`` turns it into bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+KINDS = {"constant": 0, "ramp": 1, "track": 2}
+CLOCKS = {"real": 0, "frozen": 1, "scaled": 2}
+SHAPES = {"u32": 0, "i32": 1, "string": 2, "processes": 3, "keyed": 4, "handle": 5, "ok": 6}
+NOT_AVAILABLE = 0xFFFFFFFFFFFFFFFF
+"""NVML_VALUE_NOT_AVAILABLE: a process whose memory the driver does not say."""
+NO_INSTANCE = 0xFFFFFFFF
+"""GPU and compute instance of a process outside MIG."""
+
+
+class ImageError(ValueError):
+    """A spec cannot be packed or bytes are no sound image; the message names the device and field, or what is wrong with the bytes."""
+
+
+@dataclass(frozen=True)
+class FieldValue:
+    """One field of the image.
+
+    ``value`` is by the field's type: int (u64, i64); str or bytes (string; a str keeps raw bytes by surrogateescape); bytes; tuple of int (u32list,
+    pids); tuple of (MHz, tuple of MHz) (clocktable); tuple of Process (processes); Pages (pages).  ``status`` is the nvmlReturn_t answered instead.
+    ``kind`` is 0 constant, 1 ramp (``rate`` units per second from the clock's instant on), 2 track (``rate`` is the index in ``ImageSpec.tracks``).
+    """
+
+    value: Any = None
+    status: int = 0
+    kind: int = 0
+    rate: int = 0
+
+
+@dataclass(frozen=True)
+class Process:
+    """One process: bytes used (0xFFFFFFFFFFFFFFFF where the driver does not say), instance ids (0xFFFFFFFF outside MIG), name as NVML gives it."""
+
+    pid: int
+    used_bytes: int
+    gpu_instance: int = 0xFFFFFFFF
+    compute_instance: int = 0xFFFFFFFF
+    protected_bytes: int = 0
+    name: str | bytes = ""
+
+
+@dataclass(frozen=True)
+class Pages:
+    """Retired pages of one cause: their count, and the addresses that are known (fewer than ``count``: the call answers the count alone)."""
+
+    count: int
+    addresses: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Track:
+    """Samples a field steps through from ``start_ns`` on, one each ``period_ns``; the last is held, or the track is looped."""
+
+    samples: tuple[int, ...]
+    period_ns: int
+    start_ns: int = 0
+    loop: bool = False
+
+
+@dataclass(frozen=True)
+class FieldId:
+    """One answer of nvmlDeviceGetFieldValues: id and scope (None: whatever is asked) -> a field, given as ``value_type`` (nvmlValueType_t)."""
+
+    id: int
+    scope: int | None
+    field: str
+    value_type: int = 1
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One row of the private table: ``shape`` is one of SHAPES; ``key`` is the second argument of a keyed slot; handle and ok have no field."""
+
+    number: int
+    shape: str
+    field: str | None = None
+    key: int = 0
+
+
+@dataclass(frozen=True)
+class Clock:
+    """The library's time: ``real``; ``frozen`` at ``at_ns``; ``scaled``: at_ns + (real - start_ns) x scale.  Nanoseconds since 1970."""
+
+    mode: str = "real"
+    at_ns: int = 0
+    scale: float = 1.0
+    start_ns: int = 0
+
+
+@dataclass(frozen=True)
+class Source:
+    """The profile an image is compiled from, as the library recognises it: path, size, mtime, inode, and SHA-256 of its bytes."""
+
+    path: str
+    size: int
+    mtime_ns: int
+    inode: int
+    sha256: bytes
+
+
+@dataclass(frozen=True)
+class ImageSpec:
+    """Everything an image holds.
+
+    ``devices`` name their fields; one that is missing is NOT_SUPPORTED.  ``modes`` holds per device the mode bits in force (fields.MODES).
+    ``gates`` answer a code before any check; ``field_id_limit`` is the largest field id the driver knows (default: the largest listed);
+    ``programs`` are setter programs in the form of tables/programs.yaml (None: those).
+    """
+
+    system: dict[str, FieldValue] = field(default_factory=dict)
+    devices: list[dict[str, FieldValue]] = field(default_factory=list)
+    modes: list[frozenset[str]] = field(default_factory=list)
+    field_ids: list[FieldId] = field(default_factory=list)
+    slots: list[Slot] = field(default_factory=list)
+    gates: dict[str, int] = field(default_factory=dict)
+    clock: Clock = field(default_factory=Clock)
+    source: Source | None = None
+    programs: dict[str, list[dict[str, Any]]] | None = None
+    tracks: tuple[Track, ...] = ()
+    field_id_limit: int | None = None
+    links: tuple[Any, ...] = ()

@@ -1,0 +1,33 @@
+"""The structs and numbers of ``include/nvp_image.h``, read by cffi so that Python and C cannot disagree."""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import Any
+
+import cffi
+
+from mocklib import fields as tables
+
+
+@functools.cache
+def structs() -> Any:
+    """The structs of nvp_image.h."""
+    text = (tables.INCLUDE / "nvp_image.h").read_text(encoding="ascii")
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+    ffi = cffi.FFI()
+    ffi.cdef("\n".join(line for line in text.splitlines() if not line.startswith("#")))
+    return ffi
+
+
+@functools.cache
+def constants() -> dict[str, int]:
+    """The numeric macros of nvp_image.h."""
+    text = (tables.INCLUDE / "nvp_image.h").read_text(encoding="ascii")
+    return {name: int(number.rstrip("UL"), 0) for name, number in re.findall(r"#define (NVP_\w+) (0x[0-9a-f]+U?L*|\d+)\b", text)}
+
+
+def as_bytes(value: Any) -> bytes:
+    """The bytes of a cffi struct pointer or array."""
+    return bytes(structs().buffer(value))
