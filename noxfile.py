@@ -178,9 +178,10 @@ def import_(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def bench(session: nox.Session) -> None:
-    """Measure the library's calls; JSON in build/bench/, instruction counts are the gate."""
-    (BUILD / "bench").mkdir(parents=True, exist_ok=True)
-    pytest(session, "-m", "bench", "tests/bench", groups=("bench",))
+    """Measure the library's calls against tests/bench/limits.yaml, JSON in build/bench/; after ``--``: --gate, --cases, --profile ID."""
+    python = environment(session, "bench")
+    built = library(session, python)
+    run(session, python, "-m", "tests.bench", *session.posargs, NVPARITY_LIBRARY=built)
 
 
 @nox.session(default=False)
