@@ -13,22 +13,22 @@ import hashlib
 import re
 from dataclasses import dataclass
 
-Leaves = list[tuple[str, bytes]]
+Leaves = list[tuple[str, str]]
 NODE = "node"
 """Section of what stands outside the GPUs."""
 GPU = "gpu"
 """Section of the readings that are a GPU's own, in no block."""
 
-_NOISE = re.compile(rb"<!--.*?-->|<\?.*?\?>|<!DOCTYPE[^>]*>", re.DOTALL)
+_NOISE = re.compile(r"<!--.*?-->|<\?.*?\?>|<!DOCTYPE[^>]*>", re.DOTALL)
 _TAG = re.compile(
-    rb"<([A-Za-z_][A-Za-z0-9_.-]*)>([^<]*)</\1>"
-    rb"|<(/?)([A-Za-z_][A-Za-z0-9_.-]*)((?:\s+[A-Za-z_][A-Za-z0-9_.-]*\s*=\s*(?:\"[^\"]*\"|'[^']*'))*)\s*(/?)>"
+    r"<([A-Za-z_][A-Za-z0-9_.-]*)>([^<]*)</\1>"
+    r"|<(/?)([A-Za-z_][A-Za-z0-9_.-]*)((?:\s+[A-Za-z_][A-Za-z0-9_.-]*\s*=\s*(?:\"[^\"]*\"|'[^']*'))*)\s*(/?)>"
 )
-_ATTRIBUTE = re.compile(rb"([A-Za-z_][A-Za-z0-9_.-]*)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
-_ENTITY = re.compile(rb"&(amp|lt|gt|quot|apos);")
-_CHARACTERS = {b"amp": b"&", b"lt": b"<", b"gt": b">", b"quot": b'"', b"apos": b"'"}
-_LISTED = re.compile(rb"GPU ([0-9]+): (.*?) \(UUID: ([^()\s]+)\)")
-_LISTED_MIG = re.compile(rb"MIG (?:(\S+) *)?Device +([0-9]+): \(UUID: ([^()\s]+)\)")
+_ATTRIBUTE = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
+_ENTITY = re.compile(r"&(amp|lt|gt|quot|apos);")
+_CHARACTERS = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+_LISTED = re.compile(r"GPU ([0-9]+): (.*?) \(UUID: ([^()\s]+)\)")
+_LISTED_MIG = re.compile(r"MIG (?:(\S+) *)?Device +([0-9]+): \(UUID: ([^()\s]+)\)")
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,9 @@ def sha256(data: bytes) -> str:
 
 def read(data: bytes) -> Readings:
     """The hashes of the readings of ``data``, the text of either view."""
-    lines = [(path, b"%b\0%b\n" % (path.encode(), text)) for path, text in leaves(data)]
-    gpus: dict[str, list[bytes]] = {}
-    sections: dict[str, list[bytes]] = {}
+    lines = [(path, f"{path}\0{text}\n") for path, text in leaves(data)]
+    gpus: dict[str, list[str]] = {}
+    sections: dict[str, list[str]] = {}
     for path, line in lines:
         first, _, rest = path.partition("/")
         section = NODE
@@ -58,30 +58,36 @@ def read(data: bytes) -> Readings:
             gpus.setdefault(first, []).append(line)
             section = rest.partition("[")[0] if "/" in rest else GPU
         sections.setdefault(section, []).append(line)
-    hashes = {section: sha256(b"".join(part)) for section, part in sorted(sections.items())}
-    return Readings(sha256(b"".join([line for _, line in lines])), tuple(sha256(b"".join(part)) for part in gpus.values()), hashes, len(lines))
+    hashes = {section: _hash(part) for section, part in sorted(sections.items())}
+    return Readings(_hash([line for _, line in lines]), tuple(_hash(part) for part in gpus.values()), hashes, len(lines))
 
 
 def leaves(data: bytes) -> Leaves:
-    """Path and text of each leaf of ``data``, in file order."""
-    plain = data.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n")
-    return _of_query(plain) if b"<nvidia_smi_log" in plain else _of_list(plain)
+    """Path and text of each leaf of ``data``, in file order; a character of the text stands for a byte (latin-1)."""
+    plain = data.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").decode("latin-1")
+    return _of_query(plain) if "<nvidia_smi_log" in plain else _of_list(plain)
+
+
+def _hash(part: list[str]) -> str:
+    return sha256("".join(part).encode("latin-1"))
 
 
 @dataclass
 class _Element:
-    """An open element: ``path`` (a slash at its end), where its content starts, how many children of each name it has, where its leaves start in the list."""
+    """An open element: ``path`` (a slash at its end), where its ``content`` starts, how many ``children`` of each name it has, and where its
+    leaves start in the list.
+    """
 
-    tag: bytes
+    tag: str
     path: str
     content: int
-    children: dict[bytes, int]
+    children: dict[str, int]
     first: int
 
 
-def _of_query(data: bytes) -> Leaves:
-    data = _NOISE.sub(lambda match: b"\n" * match.group().count(b"\n"), data)
-    stack = [_Element(b"", "", 0, {}, 0)]
+def _of_query(data: str) -> Leaves:
+    data = _NOISE.sub(lambda match: "\n" * match.group().count("\n"), data)
+    stack = [_Element("", "", 0, {}, 0)]
     found: Leaves = []
     for match in _TAG.finditer(data):
         leaf, text, closing, tag, attributes, empty = match.groups()
@@ -92,20 +98,20 @@ def _of_query(data: bytes) -> Leaves:
         name = leaf or tag
         index = parent.children.get(name, 0)
         parent.children[name] = index + 1
-        path = f"{parent.path}{name.decode()}[{index}]" if len(stack) > 1 else ""
+        path = f"{parent.path}{name}[{index}]" if len(stack) > 1 else ""
         if leaf:
             found.append((path, _text(text)))
             continue
         first = len(found)
-        found.extend((f"{path}/@{key.decode()}", _text(double or single)) for key, double, single in _ATTRIBUTE.findall(attributes))
+        found.extend((f"{path}/@{key}", _text(double or single)) for key, double, single in _ATTRIBUTE.findall(attributes))
         if empty:
-            found.append((path, b""))
+            found.append((path, ""))
         else:
             stack.append(_Element(tag, path and f"{path}/", match.end(), {}, first))
     return found
 
 
-def _close(stack: list[_Element], tag: bytes, data: bytes, end: int, found: Leaves) -> None:
+def _close(stack: list[_Element], tag: str, data: str, end: int, found: Leaves) -> None:
     """Closes the innermost open ``tag``; what opened inside it and never closed was text (a name printed without escapes)."""
     depth = next((depth for depth in range(len(stack) - 1, 0, -1) if stack[depth].tag == tag), 0)
     if not depth:
@@ -119,21 +125,21 @@ def _close(stack: list[_Element], tag: bytes, data: bytes, end: int, found: Leav
         found.append((element.path.rstrip("/"), _text(data[element.content : end])))
 
 
-def _text(content: bytes) -> bytes:
+def _text(content: str) -> str:
     """What an element says: its content, without the white space of layout where it goes over lines."""
-    if b"\n" in content:
-        content = b"\n".join(stripped for line in content.split(b"\n") if (stripped := line.strip(b" \t")))
-    return _ENTITY.sub(lambda match: _CHARACTERS[match[1]], content) if b"&" in content else content
+    if "\n" in content:
+        content = "\n".join(stripped for line in content.split("\n") if (stripped := line.strip(" \t")))
+    return _ENTITY.sub(lambda match: _CHARACTERS[match[1]], content) if "&" in content else content
 
 
-def _of_list(data: bytes) -> Leaves:
+def _of_list(data: str) -> Leaves:
     found: Leaves = []
     gpu = mig = others = 0
-    for line in data.split(b"\n"):
+    for line in data.split("\n"):
         row, device = _LISTED.search(line), _LISTED_MIG.search(line)
         if device and gpu:
             path = f"gpu[{gpu - 1}]/mig[{mig}]"
-            found += [(f"{path}/index", device[2]), (f"{path}/profile", device[1] or b""), (f"{path}/uuid", device[3])]
+            found += [(f"{path}/index", device[2]), (f"{path}/profile", device[1] or ""), (f"{path}/uuid", device[3])]
             mig += 1
         elif row:
             found += [(f"gpu[{gpu}]/index", row[1]), (f"gpu[{gpu}]/name", row[2]), (f"gpu[{gpu}]/uuid", row[3])]
