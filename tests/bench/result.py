@@ -61,7 +61,8 @@ class Init:
 class Measurement:
     """All that one run of the bench measured.
 
-    ``mappings`` are (permissions, file) of the image and state in the measuring process; ``not_measured`` says what is missing and why.
+    ``mappings`` are (permissions, file) of the image and state in the measuring process, ``none`` for one that is not mapped; ``not_measured`` says
+    what is missing and why.
     """
 
     machine: Mapping[str, Any]
@@ -78,16 +79,23 @@ def misses(measurement: Measurement, limits: Limits) -> list[str]:
     """One line for every figure above its limit, and for a writable mapping; empty when all hold."""
     found = []
     for case in measurement.cases:
-        limit = limits.of(case.name, case.judged_as)
-        found += [
-            f"{case.name}: {figure} {getattr(case, figure):.2f} is above {getattr(limit, figure):g} ({case.judged_as})" for figure in case.misses(limits)
-        ]
+        limit, kind = limits.of(case.name, case.judged_as), case.judged_as
+        over = case.misses(limits)
+        found += [f"{case.name}: {figure} {getattr(case, figure):.2f} is above {getattr(limit, figure):g} ({kind})" for figure in over]
     slow = [init for init in measurement.inits if init.median_ms > limits.init_ms]
     found += [f"{init.name}: median {init.median_ms:.3f} ms is above {limits.init_ms:g} ms" for init in slow]
     if measurement.startup.ratio > limits.startup_ratio:
         found.append(f"nvparity --help: {measurement.startup.ratio:.2f} times python -c '' is above {limits.startup_ratio:g}")
-    found += [f"{file}: mapped {permissions}, must be read-only" for permissions, file in measurement.mappings if "w" in permissions]
+    found += [f"{file}: mapped {permissions}, must be r--" for permissions, file in measurement.mappings if not permissions.startswith("r--")]
     return found
+
+
+def summary(measurement: Measurement, limits: Limits) -> str:
+    """How many figures hold, do not, and were not measured."""
+    counted = sum(case.instructions is not None for case in measurement.cases)
+    figures = len(measurement.cases) + counted + len(measurement.inits) + 1 + len(measurement.mappings)
+    failed, skipped = len(misses(measurement, limits)), len(measurement.cases) - counted
+    return f"{figures - failed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else "")
 
 
 def _case(case: Measured, limits: Limits) -> dict[str, Any]:

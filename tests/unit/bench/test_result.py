@@ -62,7 +62,8 @@ def test_a_figure_above_its_limit_is_a_miss(changes: dict[str, Any], over: list[
     [
         ({"inits": (Init("init", 9, 0.26, 0.1),)}, "init: median 0.260 ms is above 0.25 ms"),
         ({"startup": Startup(90.0, 90.0, 10.0, 10.0)}, "nvparity --help: 9.00 times python -c '' is above 8"),
-        ({"mappings": (("rw-s", "state"),)}, "state: mapped rw-s, must be read-only"),
+        ({"mappings": (("rw-s", "state"),)}, "state: mapped rw-s, must be r--"),
+        ({"mappings": (("none", "state"),)}, "state: mapped none, must be r--"),
     ],
 )
 def test_starting_too_slowly_and_writable_mappings_are_misses(changes: dict[str, Any], line: str) -> None:
@@ -107,6 +108,12 @@ def test_what_was_not_counted_is_null_and_said() -> None:
     assert document["cases"][0]["instructions"] is None
     assert document["not_measured"] == why
     assert "not measured: instructions: valgrind is not installed" in result.table(found, LIMITS)
+
+
+def test_the_summary_counts_figures_held_missed_and_not_measured() -> None:
+    found = measurement(case(), case(ns=9.0, instructions=46.0), case(instructions=None))
+    assert result.summary(found, LIMITS) == "6 passed, 2 failed, 1 skipped"
+    assert result.summary(measurement(), LIMITS) == "5 passed, 0 failed"
 
 
 def test_the_table_has_a_line_for_each_class_and_for_each_miss() -> None:
