@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from mocklib import fields as tables
-from mocklib.spec import SHAPES, ImageError, ImageSpec, Slot, Source
+from mocklib.spec import FIELD_ID_LIMIT, SHAPES, ImageError, ImageSpec, Slot, Source
 from mocklib.structs import as_bytes, constants, structs
 
 ANY_SCOPE = 0xFFFFFFFF
@@ -54,8 +54,8 @@ def field_ids(spec: ImageSpec) -> tuple[bytes, bytes, int]:
         packed[number].scope = ANY_SCOPE if row.scope is None else row.scope
         packed[number].field = field_index(row.field, f"field id {row.id}")
         packed[number].value_type = row.value_type
-    limit = spec.field_id_limit if spec.field_id_limit is not None else len(index) - 1
-    return as_bytes(packed), as_bytes(structs().new("uint16_t[]", index)), max(limit, 0)
+    limit = max(FIELD_ID_LIMIT if spec.field_id_limit is None else spec.field_id_limit, len(index) - 1)
+    return as_bytes(packed), as_bytes(structs().new("uint16_t[]", index)), limit
 
 
 def slots(given: list[Slot]) -> bytes:

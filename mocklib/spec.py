@@ -14,6 +14,10 @@ NO_INSTANCE = 0xFFFFFFFF
 """GPU and compute instance of a process outside MIG."""
 
 
+FIELD_ID_LIMIT = 309
+"""The largest field id of the newest header known (nvml.h of CUDA 13.5, NVML_FI_MAX - 1)."""
+
+
 class ImageError(ValueError):
     """A spec cannot be packed or bytes are no sound image; the message names the device and field, or what is wrong with the bytes."""
 
@@ -109,7 +113,7 @@ class ImageSpec:
     """Everything an image holds.
 
     ``devices`` name their fields; one that is missing is NOT_SUPPORTED.  ``modes`` holds per device the mode bits in force (fields.MODES).
-    ``gates`` answer a code before any check; ``field_id_limit`` is the largest field id the driver knows (default: the largest listed);
+    ``gates`` answer a code before any check; ``field_id_limit`` is the largest field id the driver knows (None: FIELD_ID_LIMIT);
     ``programs`` are setter programs in the form of tables/programs.yaml (None: those).
     """
 

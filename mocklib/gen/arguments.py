@@ -20,6 +20,7 @@ class Arguments:
     """The roles of a function's parameters, by name.
 
     ``lists`` are the arrays that may be NULL for a count probe, ``count`` their count; ``texts`` maps a char buffer to its length parameter;
+    ``either`` are pointers of which not all may be NULL;
     ``versions`` maps a struct parameter to {version: struct}; version numbers of ``plain`` structs are used as they are.
     """
 
@@ -30,6 +31,7 @@ class Arguments:
     texts: dict[str, str | None] = field(default_factory=dict)
     versions: dict[str, dict[int, str]] = field(default_factory=dict)
     plain: tuple[str, ...] = ()
+    either: tuple[str, ...] = ()
     enums: dict[str, str] = field(default_factory=dict)
 
 
@@ -72,6 +74,17 @@ def _versions(function: Function, param: Param, header: Header) -> dict[int, str
     return {own: struct} if named and int(named.group(1)) == own else family
 
 
+def _either(function: Function, header: Header) -> tuple[str, ...]:
+    """Pointers of which one may be NULL: the header says that the call is invalid if *both* are."""
+    names = {param.name for param in function.params}
+    documents = [header.documents.get(name, "") for name in (function.name, f"{function.name}_v2")]  # an older call is documented by its newer one
+    for document in documents:
+        found = re.search(r"both\s+\\a (\w+) and \\a (\w+) are NULL", re.sub(r"\s*\n\s*\*\s*", " ", document))
+        if found and names.issuperset(found.groups()):
+            return found.groups()
+    return ()
+
+
 def arguments_of(function: Function, header: Header) -> Arguments:
     """The roles of all parameters of ``function``."""
     count, lists = _lists(function)
@@ -84,10 +97,11 @@ def arguments_of(function: Function, header: Header) -> Arguments:
         texts=_texts(function),
         versions={param.name: found for param in function.params if (found := _versions(function, param, header))},
         plain=tuple(param.name for param in function.params if header.resolve(param.type.name) in PLAIN_VERSIONS and param.type.pointers == 1),
+        either=_either(function, header),
         enums={param.name: header.resolve(param.type.name) for param in by_value if header.resolve(param.type.name) in header.enums},
     )
 
 
 def required_pointers(function: Function, roles: Arguments) -> list[str]:
     """The pointer parameters that must not be NULL."""
-    return [param.name for param in function.params if param.type.pointers and param.name not in roles.lists]
+    return [param.name for param in function.params if param.type.pointers and param.name not in (*roles.lists, *roles.either)]

@@ -65,6 +65,9 @@ class FunctionWriter:
         for name in required_pointers(self.function, self.roles):
             self.put(f"if (NVP_UNLIKELY({name} == NULL))", "    return NVML_ERROR_INVALID_ARGUMENT;")
 
+        if self.roles.either:
+            self.put(f"if ({' && '.join(f'{name} == NULL' for name in self.roles.either)})", "    return NVML_ERROR_INVALID_ARGUMENT;")
+
     def check_versions(self) -> None:
         """ARGUMENT_VERSION_MISMATCH for a version word that is no known tag, zero included; the struct stays as it was."""
         for name, family in self.roles.versions.items():
@@ -185,6 +188,8 @@ class FunctionWriter:
                 self.put(f"{item.place} = (__typeof__({item.place})){item.const};")
         for number, (item, _) in enumerate(firm):
             if item.kind == "number":
+                if item.place.lstrip("*") in self.roles.either:
+                    self.put(f"if ({item.place.lstrip('*')} != NULL)")
                 self.put(f"{item.place} = (__typeof__({item.place}))nvp_value[{number}];")
         self.put("return NVML_SUCCESS;")
 
