@@ -113,7 +113,7 @@ _TOP = (
 
 
 def _rule_errors(document: Document) -> Iterator[tuple[int, str]]:
-    """What holds between keys: states by their names, each index, minor number, UUID and bus id once, minors within 0 to 254, as many devices as num_devices."""
+    """What holds between keys: states by their names; each index, minor number, UUID and bus id once; minor numbers within 0 to 254."""
     value = document.value
     devices = value.get("devices") if isinstance(value, dict) else None
     if not isinstance(devices, list):

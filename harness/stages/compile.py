@@ -1,0 +1,159 @@
+"""Compile: a profile becomes what the library serves.  Schema, defaults, merging and driver differences end here."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+from harness.stages import compile_device
+from harness.stores.profiles import Device, Profile
+from harness.tables import serving
+from harness.tables.drivers import Driver
+from harness.words.errors import InputError
+from mocklib import fields
+from mocklib.image import Clock, FieldId, FieldValue, ImageSpec, Slot, Source
+
+FUNCTION_NOT_FOUND = 13
+NOT_SUPPORTED = 3
+
+
+def compile_profile(profile: Profile, driver: Driver) -> ImageSpec:
+    """The image of ``profile`` for ``driver`` (the tree's answer for ``profile.driver_version``).
+
+    A key that is not given is NOT_SUPPORTED unless the reference gives it a default; a state of ``states`` answers its code.  InputError
+    names the profile, device and key that cannot be compiled.
+    """
+    devices = []
+    for index, device in enumerate(profile.devices):
+        try:
+            devices.append(compile_device.device_fields(device, index))
+        except InputError as error:
+            raise InputError(f"{profile.source}: device {index}: {error}") from error
+    return ImageSpec(
+        system=_system(profile),
+        devices=devices,
+        modes=[_modes(device) for device in profile.devices],
+        field_ids=_field_ids(driver),
+        slots=_slots(driver),
+        gates=gates(driver),
+        clock=_clock(profile),
+        source=_source(profile),
+    )
+
+
+def _modes(device: Device) -> frozenset[str]:
+    """Mode bits in force: present always, ecc while ECC is on."""
+    on = device.values.get("ecc.mode_current") == "enabled" and "ecc.mode_current" not in device.states
+    return frozenset(("present", "ecc")) if on else frozenset(("present",))
+
+
+def _system(profile: Profile) -> dict[str, FieldValue]:
+    """The node's fields; NVML version and branch default to the driver's (ledger B03, B06), CUDA to 12.4 (B05)."""
+    system = profile.system
+    major, minor = cuda_version(profile)
+    branch = profile.driver_version.split(".")[0]
+    values = {
+        "system.driver_version": FieldValue(profile.driver_version),
+        "system.nvml_version": FieldValue(system.get("nvml_version") or f"{major}.{profile.driver_version}"),
+        "system.cuda_version": FieldValue(major * 1000 + minor * 10),
+        "system.driver_branch": FieldValue(system.get("driver_branch") or f"r{branch}_00"),
+    }
+    return {name: value for name, value in values.items() if name in fields.system_fields()}
+
+
+def cuda_version(profile: Profile) -> tuple[int, int]:
+    """Major and minor CUDA version: the two number keys, else the text key, else 12.4."""
+    system = profile.system
+    if system.get("cuda_version_major"):
+        return int(system["cuda_version_major"]), int(system.get("cuda_version_minor") or 0)
+    major, _, minor = str(system.get("cuda_version") or "12.4").partition(".")
+    return int(major), int(minor)
+
+
+def _field_ids(driver: Driver) -> list[FieldId]:
+    """The ids the driver knows, with the field and value type of each; an id under two names is listed once."""
+    found: dict[tuple[int, int | None], FieldId] = {}
+    for name, number in driver.field_ids.items():
+        answer = serving.fieldvalues().get(name)
+        for scope, field in answer.scopes if answer is not None else ():
+            found.setdefault((number, scope), FieldId(number, scope, field, answer.value_type if answer is not None else 1))
+    return list(found.values())
+
+
+def _slots(driver: Driver) -> list[Slot]:
+    """The private table of the driver; a slot without a field is there only where its shape needs none."""
+    slots: list[Slot] = []
+    for name, slot in driver.slots.items():
+        if slot.shape in ("handle", "ok"):
+            slots.append(Slot(slot.number, slot.shape))
+            continue
+        slots.extend(Slot(slot.number, slot.shape, field, key) for key, field in serving.slot_fields().get(name, ()))
+    return slots
+
+
+def gates(driver: Driver) -> dict[str, int]:
+    """Functions that the driver's branch does not have yet: they answer FUNCTION_NOT_FOUND before anything else (ledger g6)."""
+    return {name: FUNCTION_NOT_FOUND for name, (first, _) in fields.since().items() if first > driver.version.branch and first > _OLDEST}
+
+
+_OLDEST = 470
+"""The since-table's 470 stands for 470 and everything older."""
+
+
+def _clock(profile: Profile) -> Clock:
+    """The profile's clock: frozen at an instant, else real."""
+    at = profile.clock.get("at")
+    if profile.clock.get("mode", "frozen") == "real" or at is None:
+        return Clock()
+    return Clock("frozen", instant(str(at)) * 1_000_000_000)
+
+
+def instant(text: str) -> int:
+    """Seconds since 1970 of ``2026-08-21T08:54:01Z``; InputError for a date that does not exist."""
+    try:
+        moment = datetime.datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=datetime.UTC)
+    except ValueError as error:
+        raise InputError(f"clock.at: {text!r} is no instant") from error
+    return int(moment.timestamp())
+
+
+def instant_text(seconds: int) -> str:
+    """The text ``instant`` reads."""
+    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _source(profile: Profile) -> Source | None:
+    """How the library recognises the profile's file; None for a profile that is no file."""
+    if profile.path is None:
+        return None
+    try:
+        status = profile.path.stat()
+    except OSError as error:
+        raise InputError(f"{profile.source}: cannot be read: {error.strerror}") from error
+    return Source(str(profile.path.resolve()), status.st_size, status.st_mtime_ns, status.st_ino, bytes.fromhex(profile.sha256))
+
+
+def zero_config_spec(board: Profile, driver: Driver, count: int = 8) -> ImageSpec:
+    """What the library serves when no profile is given: ``count`` GPUs with ``board``'s readings and the defaults of ledger A14 and A15.
+
+    ``board`` is the A100 profile, ``driver`` the tree's 550.163.01.
+    """
+    base = board.devices[0]
+    own = ("uuid", "minor_number", "pci.bus_id", "board_id", "pdi")
+    dropped = {key: value for key, value in base.values.items() if key not in own and not key.startswith("bar1_memory.")}
+    devices = tuple(Device({**dropped, **_zero_device(index)}, base.states) for index in range(count))
+    system: dict[str, Any] = {"driver_version": driver.version.text, "cuda_version_major": 12, "cuda_version_minor": 4}
+    return compile_profile(Profile("zero-config default", None, board.sha256, system, devices), driver)
+
+
+def _zero_device(index: int) -> dict[str, Any]:
+    """Identity of one zero-config GPU (ledger A14); its BAR1 is 256 MiB and unused."""
+    total = 256 << 20
+    return {
+        "uuid": f"GPU-4d4f434b-0000-0000-0000-{index:012d}",
+        "minor_number": index,
+        "pci.bus_id": f"0000:{index + 1:02X}:00.0",
+        "bar1_memory.total_bytes": total,
+        "bar1_memory.used_bytes": 0,
+        "bar1_memory.free_bytes": total,
+    }

@@ -1,0 +1,132 @@
+"""Defaults of the configuration reference: what a key answers when a profile does not give it.  A key that is not here has none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from harness.stores.schema import codec, keys
+from harness.tables.layout import ARCHITECTURES
+
+Values = Mapping[str, Any]
+
+_ZERO_IN_BLOCK = {
+    "memory.": ("memory.reserved_bytes", "memory.used_bytes"),  # ledger C02, C03
+    "pcie.": ("pcie.replay_counter", "pcie.replay_rollover_counter", "pcie.tx_throughput_kbps", "pcie.rx_throughput_kbps"),  # D09, D10
+    "encoder_stats.": ("encoder_stats.session_count", "encoder_stats.average_fps", "encoder_stats.average_latency_us"),  # K05
+    "fbc_stats.": ("fbc_stats.session_count", "fbc_stats.average_fps", "fbc_stats.average_latency_us"),  # K06
+    "remapped_rows.": ("remapped_rows.correctable", "remapped_rows.uncorrectable"),  # M01, M02
+}
+_FALSE_IN_BLOCK = {
+    "remapped_rows.": ("remapped_rows.pending", "remapped_rows.failure_occurred"),  # M03, M04
+    "clocks_throttle_reasons.": keys.FLAGS,  # J01 to J09
+}
+
+
+def default(name: str, values: Values) -> Any:
+    """The profile value ``name`` has by default given the device's other values; None where the reference gives none."""
+    for block, members in _ZERO_IN_BLOCK.items():
+        if name in members:
+            return 0 if _has(values, block) else None
+    for block, members in _FALSE_IN_BLOCK.items():
+        if name in members:
+            return False if _has(values, block) else None
+    if name.startswith(("ecc.errors.", "ecc.sram.")):  # L04 to L13: counters are zero while ECC is on
+        return _ecc_default(name, values)
+    if name.startswith("clocks_throttle_reasons.counters."):  # J10: no counter block means never throttled
+        return 0 if _has(values, "clocks_throttle_reasons.") else None
+    made = _BY_NAME.get(name)
+    return None if made is None else made(values)
+
+
+def _has(values: Values, block: str) -> bool:
+    """Whether the profile gives any key of a block."""
+    return any(key.startswith(block) for key in values)
+
+
+def _ecc_default(name: str, values: Values) -> Any:
+    if not _has(values, "ecc."):
+        return None
+    if name.endswith("threshold_exceeded"):
+        return False
+    if name.endswith(".uncorrectable") and name.startswith("ecc.sram."):
+        return sum(int(values.get(f"{name}_{part}") or 0) for part in ("parity", "secded"))
+    return 0
+
+
+def _board_id(values: Values) -> int | None:
+    """Domain << 16 | bus << 8 | device (ledger B25; the captures' board ids are exactly this)."""
+    if values.get("pci.bus_id") is None:
+        return None
+    domain, bus, device, _ = codec.bus_id(str(values["pci.bus_id"]))
+    return domain << 16 | bus << 8 | device
+
+
+def _from(key: str) -> Callable[[Values], Any]:
+    return lambda values: values.get(key)
+
+
+def _at_least(values: Values, name: str) -> bool:
+    architecture = str(values.get("architecture", "")).strip().lower().replace("ada_lovelace", "ada")
+    return architecture in ARCHITECTURES and ARCHITECTURES[architecture] >= ARCHITECTURES[name]
+
+
+def _repair_pending(values: Values) -> Any:
+    """L14: a channel repair is pending when a row remapping is; Ampere and newer."""
+    return bool(values.get("remapped_rows.pending")) if _at_least(values, "ampere") else None
+
+
+def _unrepairable(values: Values) -> Any:
+    """L15: Hopper and newer."""
+    if not _at_least(values, "hopper"):
+        return None
+    return bool(values.get("remapped_rows.failure_occurred") or values.get("ecc.sram.threshold_exceeded"))
+
+
+def _reference(values: Values) -> int | None:
+    """The zero point of the T.Limit figures (G08): slowdown, else shutdown, else maximum operating temperature; Ada and newer (G07)."""
+    if not _at_least(values, "ada"):
+        return None
+    for key in ("thermal.slowdown_threshold_c", "thermal.shutdown_threshold_c", "thermal.max_operating_c"):
+        if values.get(key) is not None:
+            return int(values[key])
+    return None
+
+
+def _offset(key: str) -> Callable[[Values], int | None]:
+    """Reference minus a temperature (G08, G09)."""
+
+    def made(values: Values) -> int | None:
+        reference, value = _reference(values), values.get(key)
+        return None if reference is None or value is None else reference - int(value)
+
+    return made
+
+
+_BY_NAME: Mapping[str, Callable[[Values], Any]] = {
+    "board_id": _board_id,
+    "performance_state": lambda _: "P0",  # K01
+    "power.power_state": lambda values: values.get("performance_state", "P0") if _has(values, "power.") else None,  # F09
+    "power.requested_limit_mw": _from("power.enforced_limit_mw"),  # F04
+    "clocks.graphics_customer_boost_max": _from("clocks.graphics_max"),  # I05
+    "accounting.buffer_size": lambda values: 4000 if _has(values, "accounting.") else None,  # R02
+    "virtualization.mode": lambda _: "none",  # Q01
+    "pci.base_class": lambda values: 3 if _has(values, "pci.") else None,  # D05
+    "pci.sub_class": lambda values: 2 if _has(values, "pci.") else None,
+    "protected_memory.total_bytes": lambda _: 0,  # C08
+    "protected_memory.used_bytes": lambda _: 0,
+    "protected_memory.free_bytes": lambda _: 0,
+    "capabilities.egm": lambda _: "disabled",  # N08
+    "gsp_firmware.default_mode": _from("gsp_firmware.mode"),  # B21
+    "fabric.state": lambda values: "completed" if _has(values, "fabric.") else None,  # T04
+    "fabric.status": lambda values: 0 if _has(values, "fabric.") else None,  # T05
+    "fabric.clique_id": lambda values: 0 if _has(values, "fabric.") else None,
+    "fabric.cluster_uuid": lambda values: "0" * 32 if _has(values, "fabric.") else None,
+    "repair.channel_pending": _repair_pending,
+    "repair.tpc_pending": lambda values: False if _at_least(values, "ampere") else None,
+    "repair.unrepairable_memory": _unrepairable,
+    "thermal.tlimit.margin_c": _offset("thermal.temperature_gpu_c"),
+    "thermal.tlimit.shutdown_c": _offset("thermal.shutdown_threshold_c"),
+    "thermal.tlimit.slowdown_c": _offset("thermal.slowdown_threshold_c"),
+    "thermal.tlimit.max_operating_c": _offset("thermal.max_operating_c"),
+}

@@ -1,0 +1,45 @@
+"""One device's fields: each from its key, its derivation or the reference's default."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from harness.stages import compile_defaults, compile_derived
+from harness.stores.profiles import Device
+from harness.stores.schema import codec, keys
+from harness.words.state import State
+from mocklib import fields
+from mocklib.image import FieldValue, Pages
+
+NOT_SUPPORTED = 3
+
+
+def device_fields(device: Device, index: int) -> dict[str, FieldValue]:
+    """Every field of the device at ``index``: a state's code, else the value, else the default, else NOT_SUPPORTED."""
+    values = {**device.values}
+    values.setdefault("minor_number", index)
+    return {name: _field(name, definition, values, device.states) for name, definition in fields.device_fields().items()}
+
+
+def _field(name: str, definition: fields.FieldDef, values: Mapping[str, Any], states: Mapping[str, State]) -> FieldValue:
+    state = states.get(name)
+    if state is not None and name not in compile_derived.STATE_IS_A_VALUE:
+        return FieldValue(status=state.code or NOT_SUPPORTED)
+    if definition.source is not None:
+        return compile_derived.derive(definition.source, values, states)
+    value = value_of(name, values)
+    return FieldValue(status=NOT_SUPPORTED) if value is None else FieldValue(value)
+
+
+def value_of(name: str, values: Mapping[str, Any]) -> Any:
+    """NVML's value of the key ``name``: as given, else by default; None where it answers NOT_SUPPORTED."""
+    key = keys.device_keys()[name]
+    given = values.get(name)
+    if given is None:
+        given = compile_defaults.default(name, values)
+        if given is None:
+            return None
+    if key.kind == "pages":
+        return Pages(int(given["count"]), tuple(given.get("addresses") or ()))
+    return codec.to_nvml(key, given)

@@ -1,0 +1,182 @@
+"""Derive: a capture becomes the profile that says what it says.  Nothing invented, nothing averaged; what no row explains is counted."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.stages import compile as compiling
+from harness.stages import compile_defaults, compile_device, derive_lists, derive_shape
+from harness.stages.derive_walk import LITERAL, STATE, UNMODELLED, VALUE, Reading, Walker
+from harness.stores import profiles
+from harness.stores.profiles import Device
+from harness.stores.schema import codec, keys
+from harness.tables import rows
+from harness.tables.drivers import Driver
+from harness.text.document import Document
+from harness.words.errors import InputError
+from harness.words.state import State
+
+
+@dataclass
+class Gpu:
+    """What one GPU block says: profile values and states by key, and the element each came from."""
+
+    values: dict[str, Any] = field(default_factory=dict)
+    states: dict[str, State] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A profile made from a capture.
+
+    text        the profile, YAML
+    readings    every leaf, in file order
+    """
+
+    text: str
+    readings: tuple[Reading, ...]
+
+    @property
+    def unmodelled(self) -> tuple[Reading, ...]:
+        """The leaves no key holds."""
+        return tuple(reading for reading in self.readings if reading.kind == UNMODELLED)
+
+    @property
+    def verbatim(self) -> dict[str, str]:
+        """Path -> text of the leaves no key holds."""
+        return {reading.path: reading.text for reading in self.unmodelled}
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Leaves by kind: value, state, literal, list, unmodelled; ``elements`` is their sum, attributes included."""
+        found = dict.fromkeys((VALUE, STATE, LITERAL, "list", UNMODELLED), 0)
+        for reading in self.readings:
+            found[reading.kind] += 1
+        return {"elements": len(self.readings), **found}
+
+
+def derive(document: Document, driver: Driver, capture: str = "") -> Derived:
+    """The profile of ``document`` as printed by ``driver``; ``capture`` is the id that ``origin`` names.
+
+    InputError when the capture does not name its driver.
+    """
+    readings = Walker(document, driver).readings()
+    system, clock, origin, gpus = _gather(readings, driver, len(document.gpus))
+    readings = _settled(readings, gpus, driver)
+    if "driver_version" not in system:
+        raise InputError("the capture does not say its driver version: no profile can be made from it")
+    for gpu in gpus:
+        _keep_states(gpu)
+    written: dict[str, Any] = {"format": 1, "version": "1.0", "system": system}
+    if clock:
+        written["clock"] = clock
+    written.update(derive_shape.devices([(gpu.values, gpu.states) for gpu in gpus]))
+    written["origin"] = {"capture": capture, "driver": driver.version.text, "layout": _layout(driver), "keys": dict(sorted(origin.items()))}
+    return Derived(profiles.dump(written), tuple(readings))
+
+
+def _layout(driver: Driver) -> str:
+    return f"{driver.node} (assumed)" if driver.assumed else driver.node.text
+
+
+def _gather(readings: list[Reading], driver: Driver, count: int) -> tuple[dict[str, Any], dict[str, Any], dict[str, str], list[Gpu]]:
+    """System keys, clock, key -> element, and what each GPU says."""
+    system: dict[str, Any] = {}
+    clock: dict[str, Any] = {}
+    origin: dict[str, str] = {}
+    gpus = [Gpu() for _ in range(count)]
+    table = rows.load()
+    for place, reading in enumerate(readings):
+        if reading.row is None or reading.kind in (LITERAL, UNMODELLED):
+            continue
+        key = table[reading.row].field
+        if reading.gpu is None:
+            _system(reading, system, clock)
+            origin.setdefault(key, reading.place)
+        elif not derive_lists.is_list(reading.row):
+            why = _put(gpus[reading.gpu], reading, key)
+            if why:
+                readings[place] = _refused(reading, why)
+            else:
+                origin.setdefault(key, reading.place)
+    for number, gpu in enumerate(gpus):
+        own = [reading for reading in readings if reading.gpu == number]
+        for key, (value, place_of) in derive_lists.lists(own).items():
+            if isinstance(value, State):
+                gpu.states[key] = value
+            else:
+                gpu.values[key] = value
+            origin.setdefault(key, place_of)
+    del driver
+    return system, clock, {key: place for key, place in origin.items() if key}, gpus
+
+
+def _refused(reading: Reading, why: str) -> Reading:
+    return Reading(reading.path, reading.place, reading.gpu, reading.entry, reading.row, reading.text, UNMODELLED, None, None, why)
+
+
+def _system(reading: Reading, system: dict[str, Any], clock: dict[str, Any]) -> None:
+    """The log's own elements: driver and CUDA version, number of GPUs, the time."""
+    if reading.kind != VALUE:
+        return
+    if reading.row == "system.driver_version":
+        system["driver_version"] = str(reading.raw)
+    elif reading.row == "system.cuda_version" and isinstance(reading.raw, int):
+        system["cuda_version_major"], system["cuda_version_minor"] = reading.raw // 1000, reading.raw % 1000 // 10
+    elif reading.row == "system.num_devices" and isinstance(reading.raw, int):
+        system["num_devices"] = reading.raw
+    elif reading.row == "timestamp" and isinstance(reading.raw, int):
+        clock.update({"mode": "frozen", "at": compiling.instant_text(reading.raw)})
+
+
+def _put(gpu: Gpu, reading: Reading, key: str) -> str:
+    """Keep one reading under its key; the reason when it cannot be kept."""
+    if reading.kind == STATE:
+        known = gpu.states.setdefault(key, reading.state or State.NOT_SUPPORTED)
+        return "" if known == reading.state and key not in gpu.values else f"{key} has another reading in this GPU"
+    if key not in keys.device_keys():
+        return ""  # a derived field: settled once all keys are known
+    try:
+        value = codec.to_profile(keys.device_keys()[key], reading.raw if reading.raw is not None else 0)
+    except InputError as error:
+        return str(error)
+    if key in gpu.states or gpu.values.setdefault(key, value) != value:
+        return f"{key} has another reading in this GPU"
+    return ""
+
+
+def _settled(readings: list[Reading], gpus: list[Gpu], driver: Driver) -> list[Reading]:
+    """Derived fields (pci.bus from pci.bus_id, ...) compared with what the keys give; one that differs is not modelled."""
+    served = [compile_device.device_fields(Device(gpu.values, gpu.states), number) for number, gpu in enumerate(gpus)]
+    table = rows.load()
+    settled: list[Reading] = []
+    for reading in readings:
+        row = table.get(reading.row or "")
+        wrong = ""
+        if row is not None and reading.gpu is not None and reading.kind == VALUE and row.field not in keys.device_keys() and row.field:
+            given = served[reading.gpu][row.field]
+            if given.status or driver.form(row.id).text(given.value) != reading.text:
+                wrong = f"{row.field} follows from other keys, which give another value"
+        settled.append(_refused(reading, wrong) if wrong else reading)
+    return settled
+
+
+def _keep_states(gpu: Gpu) -> None:
+    """Drop the states a profile need not say: a key without value and default answers NOT_SUPPORTED anyway."""
+    for key, state in list(gpu.states.items()):
+        if state is not State.NOT_SUPPORTED:
+            continue
+        known = keys.device_keys().get(key)
+        if known is None:
+            served = compile_device.device_fields(Device(gpu.values, {}), 0).get(key)
+            if served is None or served.status:
+                del gpu.states[key]
+        elif compile_defaults.default(key, gpu.values) is None:
+            del gpu.states[key]
+
+
+def place_of(path: str) -> str:
+    """A path without indices."""
+    return re.sub(r"\[[0-9]+\]", "", path)

@@ -1,0 +1,64 @@
+"""The shape of a derived profile: what all GPUs share stands once, under device_defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from harness.stores.schema import keys
+from harness.words.state import State
+
+PER_DEVICE = frozenset(("uuid", "serial", "pdi", "minor_number", "board_id", "module_id", "pci.bus_id"))
+"""Keys that name one GPU: they stand under devices even where there is one GPU or all are alike."""
+
+
+def devices(gpus: list[tuple[Mapping[str, Any], Mapping[str, State]]]) -> dict[str, Any]:
+    """``device_defaults`` and ``devices`` of the GPUs' values and states; merging them gives each GPU exactly its own again."""
+    shared = _shared([values for values, _ in gpus])
+    states = _common([{key: state.value for key, state in states.items()} for _, states in gpus])
+    defaults = _nested({key: gpus[0][0][key] for key in shared}) if gpus else {}
+    if states:
+        defaults["states"] = dict(sorted(states.items()))
+    entries = []
+    for index, (values, own_states) in enumerate(gpus):
+        entry: dict[str, Any] = {"index": index, **_nested({key: value for key, value in values.items() if key not in shared})}
+        left = {key: state.value for key, state in sorted(own_states.items()) if key not in states}
+        if left:
+            entry["states"] = left
+        entries.append(entry)
+    return {"device_defaults": defaults, "devices": entries}
+
+
+def _common(maps: list[dict[str, str]]) -> dict[str, str]:
+    if not maps:
+        return {}
+    return {key: value for key, value in maps[0].items() if all(other.get(key) == value for other in maps[1:])}
+
+
+def _shared(gpus: list[Mapping[str, Any]]) -> set[str]:
+    """Keys that may stand under device_defaults: the same on every GPU, and so is the rest of a block that is replaced whole."""
+    if not gpus:
+        return set()
+    missing = object()
+    names = {key for gpu in gpus for key in gpu}
+    same = {key for key in names if all(gpu.get(key, missing) == gpus[0].get(key, missing) for gpu in gpus)} - PER_DEVICE
+    broken = {key.split(".")[0] for key in names - same if key.split(".")[0] in keys.WHOLE}
+    return {key for key in same if key.split(".")[0] not in broken}
+
+
+def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
+    """Dotted keys as mappings, in the order of the key table."""
+    order = {key: number for number, key in enumerate(keys.device_keys())}
+    listed = [*_FIRST, *sorted(order, key=lambda key: (key.split(".")[0] not in _FIRST_BLOCKS, order[key]))]
+    made: dict[str, Any] = {}
+    for key in dict.fromkeys(key for key in listed if key in flat):
+        level = made
+        *blocks, name = key.split(".")
+        for block in blocks:
+            level = level.setdefault(block, {})
+        level[name] = flat[key]
+    return made
+
+
+_FIRST = ("name", "brand", "architecture", "uuid", "serial", "pdi", "minor_number")
+_FIRST_BLOCKS = frozenset(key.split(".")[0] for key in _FIRST)
