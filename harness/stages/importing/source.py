@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 from harness.text import document, listing
 from harness.text.document import Document
 from harness.text.listing import ListedError, Listing
+from harness.text.model import Node
 from harness.text.transcript import VIEW_LIST, VIEW_QUERY
 
 Source = Document | Listing
+
+_INDEX = re.compile(r"\[[0-9]+\]")
 
 
 def read(data: bytes, name: str, *, edited: bool = False) -> Source:
@@ -26,9 +31,11 @@ def view(source: Source) -> str:
 
 
 def leaves(source: Source) -> list[tuple[str, str]]:
-    """Path and text of every reading, in file order; a list's are ``gpu[i]/name``, ``gpu[i]/uuid``, ``gpu[i]/mig[j]/...``."""
+    """Path and text of every reading, in file order; an attribute is ``gpu[i]/@id``; a list's are ``gpu[i]/name``, ``gpu[i]/uuid``,
+    ``gpu[i]/mig[j]/...``.
+    """
     if isinstance(source, Document):
-        return list(source.root.leaves())
+        return [leaf for path, node in source.root.walk() for leaf in _of(path, node)]
     found: list[tuple[str, str]] = []
     number = 0
     for row in source.rows:
@@ -42,6 +49,17 @@ def leaves(source: Source) -> list[tuple[str, str]]:
                 found.append((f"gpu[{number}]/mig[{index}]/profile", mig.profile))
         number += 1
     return found
+
+
+def plain(path: str) -> str:
+    """``path`` without its indices, as a layout spells it."""
+    return _INDEX.sub("", path)
+
+
+def _of(path: str, node: Node) -> list[tuple[str, str]]:
+    """The attributes of an element, and its text where it has no children."""
+    own = [(f"{path}/@{name}", value) for name, value in node.attributes.items()]
+    return own if node.children else [*own, (path, node.text or "")]
 
 
 def _is_list(data: bytes) -> bool:

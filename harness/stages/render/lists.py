@@ -64,7 +64,7 @@ def _processes(source: NvmlSource, place: Place) -> list[Place]:
             continue
         if answer.code:
             continue
-        for process in answer.out[route.out or "entries"]:
+        for process in answer.out[route.out or "value"]:
             known = [other for other in earlier if other["pid"] == process["pid"]]
             if known:
                 known[0]["type"] |= kind

@@ -20,7 +20,7 @@ FIELD_VALUES = "nvmlDeviceGetFieldValues"
 
 
 class Answer(Protocol):
-    """What one call gave: ``code`` and, by parameter name, what it wrote (a number, bytes, a mapping for a struct, a list)."""
+    """What one call gave: ``code`` and what it wrote, by ``parameter`` or ``parameter.member`` (a number, text, bytes, a list)."""
 
     @property
     def code(self) -> int:
@@ -44,7 +44,7 @@ class Library(Protocol):
         """The handle of GPU ``index``."""
 
     def slot(self, number: int, shape: str, device: Any = None, key: int | None = None) -> Answer:
-        """Call an entry of the private table, out ``value`` or ``entries``."""
+        """Call an entry of the private table, out ``value``."""
 
 
 class NvmlSource:
@@ -185,20 +185,22 @@ def _argument(value: int | str, place: Place) -> Any:
 
 
 def _member(out: Mapping[str, Any], path: str) -> Any:
-    """The parameter or ``parameter.member.member`` in what a call wrote; without a path, the one thing it wrote."""
-    value: Any = out
+    """The parameter or ``parameter.member`` in what a call wrote; without a path, the one thing it wrote."""
     if not path:
         (value,) = out.values()
         return value
-    for name in path.split("."):
-        value = value[name]
-    return value
+    if path in out:
+        return out[path]
+    array, _, member = path.rpartition(".")
+    return out[array][0][member]  # of an array of structs, the first
 
 
 def _value(value: Any) -> Reading:
-    """A reading of a number or a text; bytes of a C string are decoded without loss."""
+    """A reading of a number, of a text (its odd bytes kept), of a byte array (as hexadecimal digits) or of a list (its length)."""
+    if isinstance(value, str):
+        return Reading(0, rawbytes.decode(value.encode("utf-8", "surrogateescape")))
     if isinstance(value, bytes):
-        return Reading(0, rawbytes.decode(value))
+        return Reading(0, value.hex())
     if isinstance(value, (list, tuple)):
         return Reading(0, len(value))
     return Reading(0, value)

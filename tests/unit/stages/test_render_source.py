@@ -63,7 +63,7 @@ def test_two_gpus_are_two_calls():
 
 
 def test_members_and_bits_are_picked_from_what_comes_back():
-    asked, _ = source({"a": {"call": "nvmlA", "out": "info.mask", "bits": [4, 2]}}, nvmlA=(0, {"info": {"mask": 0b110000}}))
+    asked, _ = source({"a": {"call": "nvmlA", "out": "info.mask", "bits": [4, 2]}}, nvmlA=(0, {"info.mask": 0b110000}))
     assert asked.read("a", GPU) == Reading(0, 3)
 
 
@@ -73,9 +73,11 @@ def test_a_code_is_handed_on(code):
     assert asked.read("a", GPU) == Reading(code)
 
 
-def test_bytes_become_text_without_loss():
-    asked, _ = source({"a": {"call": "nvmlA", "out": "name"}}, nvmlA=(0, {"name": b"x\xff"}))
+def test_text_keeps_its_odd_bytes_and_byte_arrays_become_digits():
+    asked, _ = source({"a": {"call": "nvmlA", "out": "name"}}, nvmlA=(0, {"name": "x\udcff"}))
     assert asked.read("a", GPU) == Reading(0, "x\uf7ff")
+    asked, _ = source({"a": {"call": "nvmlA", "out": "uuid"}}, nvmlA=(0, {"uuid": b"\x01\xab"}))
+    assert asked.read("a", GPU) == Reading(0, "01ab")
 
 
 def test_a_field_value_is_asked_by_the_drivers_id_and_scope():
@@ -185,7 +187,7 @@ def processes(routes, lists):
 
 
 def entry(*pids):
-    return (0, {"entries": [{"pid": pid} for pid in pids]})
+    return (0, {"value": [{"pid": pid} for pid in pids]})
 
 
 def test_a_pid_in_several_lists_is_printed_once_with_all_types():

@@ -23,7 +23,12 @@ def test_views_are_told_apart_by_content():
 
 
 def test_readings_have_one_path_each():
-    assert source.leaves(source.read(QUERY, "a")) == [("driver_version", "1.2"), ("attached_gpus", "1"), ("gpu[0]/uuid", "GPU-1")]
+    assert source.leaves(source.read(QUERY, "a")) == [
+        ("driver_version", "1.2"),
+        ("attached_gpus", "1"),
+        ("gpu[0]/@id", "00:1"),
+        ("gpu[0]/uuid", "GPU-1"),
+    ]
     assert source.leaves(source.read(LIST, "a")) == [
         ("gpu[0]/name", "A"),
         ("gpu[0]/uuid", "GPU-1"),

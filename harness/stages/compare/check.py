@@ -1,0 +1,90 @@
+"""``check``: every chosen capture rendered and compared with its golden."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from harness.stages.compare import rules
+from harness.stages.compare.judge import Actual, Expected, compare
+from harness.stages.importing import source
+from harness.stages.render import serving
+from harness.stores import captures, golden_reader, goldens
+from harness.tables import drivers
+from harness.text.document import Document
+from harness.words.state import State
+
+if TYPE_CHECKING:
+    from harness.stages.compare.case import Case
+    from harness.stages.importing.source import Source
+    from harness.stages.render.process import Rendered
+    from harness.stores.workspace import Workspace
+    from harness.tables.drivers import Driver
+
+VERSION = (0, 1, 0)
+
+
+def check(space: Workspace, names: list[str], renderer: str = "builtin") -> list[Case]:
+    """The cases of the captures ``names``, in their order; a capture of a node that gave both views is a case a view.
+
+    Raises InputError for files that are not sound.
+    """
+    ruled = rules.load(space.golden / "rules.yaml")
+    serving.library()
+    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+        found = list(pool.map(lambda name: _check_one(space, name, renderer, ruled), names))
+    return [case for cases in found for case in cases]
+
+
+def _check_one(space: Workspace, name: str, renderer: str, ruled: list[rules.Rule]) -> list[Case]:
+    capture = captures.load(space.captures, name)
+    golden = goldens.load(space.golden / f"{name}.yaml")
+    return [_view(space, name, renderer, ruled, view, text, golden.views[view]) for view, text in capture.texts.items()]
+
+
+def _view(space: Workspace, name: str, renderer: str, ruled: list[rules.Rule], view: str, text: Source, hashes: goldens.Hashes) -> Case:
+    expected = Expected(name, text.kind, source.leaves(text), text.to_bytes(), hashes.scrubbed, hashes.readings.whole)
+    verbatim = unmodelled(space, text)
+    rendered = serving.render(space.profile_path(name), space, view, verbatim)
+    driver = drivers.load(space.root).resolve(rendered.driver)
+    expected = Expected(**{**vars(expected), "unmodelled": frozenset(verbatim)})
+    return compare(expected, actual(rendered, text, renderer, name), state_texts(driver), ruled, VERSION)
+
+
+def actual(rendered: Rendered, text: Source, renderer: str, name: str) -> Actual:
+    """The render's side, written with the line ends that the capture came with."""
+    return Actual(
+        renderer=renderer,
+        driver=rendered.driver,
+        layout=rendered.layout,
+        data=delivered(rendered.data, text),
+        read=lambda data: source.leaves(source.read(data, f"render of {name}")),
+        hash_readings=lambda data: golden_reader.read(data).whole,
+        assumed=rendered.assumed_paths(),
+    )
+
+
+def delivered(data: bytes, text: Source) -> bytes:
+    """``data`` as the capture's way to us would have left it: CR LF, or no last line end, are no work of nvidia-smi's."""
+    if text.layout.end == 0:
+        data = data.removesuffix(b"\n")
+    return data.replace(b"\n", b"\r\n") if text.layout.eol == "\r\n" else data
+
+
+def state_texts(driver: Driver) -> frozenset[str]:
+    """What the driver prints for states."""
+    return frozenset(printed for code, printed in driver.texts.items() if printed and State.of_code(code) is not None)
+
+
+def unmodelled(space: Workspace, text: Source) -> dict[str, str]:
+    """Path -> text of the capture's elements that no row of its driver explains."""
+    if not isinstance(text, Document):
+        return {}
+    driver = drivers.load(space.root).resolve(text.get("driver_version") or "")
+    bare = {path for path, element in driver.layout.walk() if not (element.children or element.row or element.collapse or element.none)}
+    found = {}
+    for path, leaf in text.root.leaves():
+        if f"{driver.layout.name}/{source.plain(path)}" in bare:
+            found[path] = leaf
+    return found

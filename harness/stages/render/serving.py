@@ -1,0 +1,110 @@
+"""From a profile to something that serves it: the library, the image, the state, a render of it."""
+
+from __future__ import annotations
+
+import functools
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import filelock
+
+import mocklib
+from harness.stages import compile as compiling
+from harness.stages.render import process
+from harness.stores import images, profiles
+from harness.tables import drivers
+from harness.words.errors import InputError, MissingError
+from mocklib import build, image
+
+if TYPE_CHECKING:
+    from harness.stages.render.process import Rendered
+    from harness.stores.workspace import Workspace
+
+_MOCKLIB = Path(mocklib.__file__).resolve().parent
+_CHECKOUT = _MOCKLIB.parent
+
+
+@functools.cache
+def library() -> Path:
+    """The mock library: ``NVPARITY_LIBRARY``; in a checkout the one in build/lib/release, built where its inputs changed; else the installed one.
+
+    Raises MissingError with the command that mends it.
+    """
+    named = os.environ.get("NVPARITY_LIBRARY")
+    if named:
+        if not Path(named).is_file():
+            raise MissingError(f"NVPARITY_LIBRARY={named} is not a file; unset it or name a built libnvidia-ml.so.1")
+        return Path(named).resolve()
+    installed = _MOCKLIB / "_built" / build.SONAME
+    if (_CHECKOUT / "hatch_build.py").is_file():
+        try:
+            return _build()
+        except build.BuildError as error:
+            if not installed.is_file():
+                raise MissingError(f"the mock library cannot be built: {error}") from error
+    if not installed.is_file():
+        raise MissingError(f"no mock library in {installed.parent}; install nvparity again: pip install --force-reinstall nvparity")
+    return installed
+
+
+def _build() -> Path:
+    out = _CHECKOUT / "build" / "lib" / "release"
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with filelock.FileLock(out.parent / "release.lock"):
+        return build.library("release", out)
+
+
+def image_bytes(profile: Path, space: Workspace) -> bytes:
+    """The image of ``profile``, its driver taken from the tree that ``space`` sees."""
+    read = profiles.load(profile)
+    driver = drivers.load(space.root).resolve(read.driver_version)
+    try:
+        return image.pack(compiling.compile_profile(read, driver))
+    except image.ImageError as error:
+        raise InputError(f"{profile}: {error}") from error
+
+
+def image_of(profile: Path, space: Workspace) -> Path:
+    """The image of ``profile`` in the cache, compiled when profile, driver nodes, tables or nvparity changed since."""
+    cache = images.ImageCache(images.cache_folder(os.environ))
+    return cache.fetch(_key(profile, space), lambda: image_bytes(profile, space))
+
+
+def write_image(profile: Path, space: Workspace, target: Path) -> None:
+    """Compile ``profile`` into ``target``, whole and renamed."""
+    image.write(target, image_bytes(profile, space))
+
+
+def beside(profile: Path) -> Path:
+    """Where the library looks first for the image of ``profile``: the same name, ending in .img."""
+    return profile.with_suffix(".img")
+
+
+def render(profile: Path, space: Workspace, view: str = "q-x", verbatim: dict[str, str] | None = None) -> Rendered:
+    """What nvidia-smi would print for ``profile``, by the builtin renderer in a process of its own."""
+    job = process.Job(str(library()), str(image_of(profile, space)), str(space.root), view, verbatim=verbatim or {})
+    return process.render(job)
+
+
+def _key(profile: Path, space: Workspace) -> str:
+    """Everything an image is made from: the profile with its place in the file system (the library checks it), the nodes and the tables."""
+    try:
+        status = profile.stat()
+        parts = [profile.read_bytes(), repr((str(profile), status.st_size, status.st_mtime_ns, status.st_ino)).encode()]
+    except OSError as error:
+        raise InputError(f"{profile}: cannot be read: {error.strerror}") from error
+    parts += [_tables()]
+    nodes = space.profiles / "drivers"
+    parts += [path.read_bytes() for path in sorted(nodes.glob("*.yaml"))]
+    return images.key_of(parts)
+
+
+@functools.cache
+def _tables() -> bytes:
+    """The packages' own data and code that an image depends on, as one digest."""
+    package = Path(__file__).resolve().parents[2]
+    files = sorted([*package.rglob("*.py"), *package.rglob("*.yaml"), *_MOCKLIB.glob("*.py"), *(_MOCKLIB / "tables").rglob("*.yaml")])
+    shipped = sorted((package.parent / "profiles" / "drivers").glob("*.yaml"))
+    listed = [*files, *shipped, *sorted((_MOCKLIB / "include").glob("*.h"))]
+    return images.key_of(path.read_bytes() for path in listed).encode()
