@@ -19,6 +19,7 @@ _UUID = re.compile(
     rb"(?<![0-9A-Za-z])(?:" + _HEX8 + rb"(?:-" + _HEX4 + rb"){3}-[0-9a-fA-F]{12}|[0-9a-fA-F]{32})(?![0-9A-Za-z])"
     rb"|(?i:(?:GPU|MIG)-)(" + _HEX8 + rb"(?:-" + _HEX4 + rb"){0,3}(?:-[0-9a-fA-F]{1,12})?)(?![0-9a-zA-Z])"
 )
+_PREFIX = re.compile(rb"(?i)(?:MIG-)?(?:GPU-)?")
 _WIDE = re.compile(rb"(?<![0-9A-Za-z])0[xX][0-9a-fA-F]{16}(?![0-9A-Za-z])")
 _SERIAL = re.compile(rb"(?<![0-9A-Za-z.])[0-9]{13}(?![0-9A-Za-z.]| ?[A-Za-z%])")
 _HOME = re.compile(
@@ -84,8 +85,8 @@ def find(line: bytes, tag: bytes = b"") -> list[Hit]:
         _named(line, name, start, end, found)
     _shaped(line, spans, found)
     for family, pattern in _KEYED if _KEYS.search(line) else ():
-        matches = [match for match in pattern.finditer(line) if family != UUID or not _UUID.search(match[1])]
-        found.extend(Hit(match.start(1), match.end(1), family, match[1]) for match in matches)
+        for match in pattern.finditer(line):
+            _value(family, match.start(1), match[1], found)
     _names(line, spans, found)
     return _settle(found)
 
@@ -95,10 +96,20 @@ def _named(line: bytes, name: bytes, start: int, end: int, found: list[Hit]) -> 
     text = line[start:end]
     value = text.strip()
     for family, pattern in _NAMED:
-        if value and pattern.search(name) and (family != UUID or not _UUID.search(value)):
-            at = start + text.index(value)
-            found.append(Hit(at, at + len(value), family, value))
+        if value and pattern.search(name):
+            _value(family, start + text.index(value), value, found)
             return
+
+
+def _value(family: str, at: int, value: bytes, found: list[Hit]) -> None:
+    """The value at ``at`` of something that names itself; a UUID of no known shape, torn or yet to come, is replaced as a serial is."""
+    if family != UUID:
+        found.append(Hit(at, at + len(value), family, value))
+    elif not _UUID.search(value):
+        prefix = _PREFIX.match(value)
+        skip = prefix.end() if prefix else 0
+        if len(value) - skip >= 6 and not is_absent(value):
+            found.append(Hit(at + skip, at + len(value), SERIAL, value[skip:]))
 
 
 def _shaped(line: bytes, spans: list[tuple[bytes, int, int]], found: list[Hit]) -> None:

@@ -73,8 +73,8 @@ def _read(family: str, value: bytes) -> int | None:
         return int(digits, 16) if re.fullmatch(rb"[0-9a-f]{1,32}", digits) else None
     number, radix = 0, 1
     for char in reversed(value):
-        base, digit = _digit(char)
-        number, radix = number + digit * radix, radix * base
+        letters = _alphabet(char)
+        number, radix = number + max(letters.find(char), 0) * radix, radix * len(letters)
         if radix > LIMIT * 1000:
             break
     return number
@@ -109,23 +109,24 @@ def _name(word: bytes, value: bytes, number: int) -> bytes:
     return stem + digits.zfill(len(first) - len(stem)) + dot + re.sub(rb"[^.\-x0]", b"x", re.sub(rb"[0-9]", b"0", rest))
 
 
-def _digit(char: int) -> tuple[int, int]:
-    """Radix of a character's place and its digit there: 10 for digits, 26 for letters, 1 for what only keeps its place."""
-    if 0x30 <= char <= 0x39:
-        return 10, char - 0x30
-    if 0x41 <= char <= 0x5A:
-        return 26, char - 0x41
-    if 0x61 <= char <= 0x7A:
-        return 26, char - 0x61
-    return 1, 0
+_DIGITS = b"0123456789"
+_LOWER = b"ghijklmnopqrstuvw"
+_UPPER = _LOWER.upper()
+"""Letters of placeholders: none of a hexadecimal number, and no x, which masks."""
+
+
+def _alphabet(char: int) -> bytes:
+    """What may stand in the place of ``char``: digits for a digit, letters for a letter, itself otherwise."""
+    if chr(char).isascii() and chr(char).isalnum():
+        return _DIGITS if chr(char).isdigit() else _UPPER if chr(char).isupper() else _LOWER
+    return bytes([char])
 
 
 def _counted(value: bytes, number: int) -> bytes:
     """``number`` counted through the places of ``value``: digits stay digits, letters letters, the rest stays; longer where it must."""
     out = bytearray(value)
     for place in range(len(out) - 1, -1, -1):
-        base, digit = _digit(out[place])
-        if base > 1:
-            out[place] += number % base - digit
-            number //= base
+        letters = _alphabet(out[place])
+        number, digit = divmod(number, len(letters))
+        out[place] = letters[digit]
     return bytes(out) if not number else str(number).encode() + bytes(out)

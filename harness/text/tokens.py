@@ -28,6 +28,7 @@ _TOKEN = re.compile(
 )
 _PAIR = re.compile(rf"({_NAME})\s*=\s*(?:\"([^\"<]*)\"|'([^'<]*)')")
 _WHOLE = re.compile(rf"([ \t]*)<({_NAME})>(.*)</\2>")
+_MARKUP = re.compile(r"<[/!?]")
 _DTD_NAME = re.compile(r"<!DOCTYPE\s+\S+\s+SYSTEM\s+[\"']([A-Za-z0-9_.-]{1,64})[\"']\s*>")
 
 
@@ -63,10 +64,10 @@ def region(text: str, start: int, name: str, line: int) -> Iterator[Token]:
 def whole_leaf(line: str) -> tuple[str, str, str] | None:
     """Indent, tag and text of a line `<tag>A <b & C</tag>` whose text is no XML: a name that was printed without escapes.
 
-    None for a line of another form, and for one whose content is elements.
+    None for a line of another form, and for one whose content is markup: elements, the end of one, a comment, a declaration.
     """
     match = _WHOLE.fullmatch(line)
-    if match is None or "<" not in match[3] or _well_formed(match[3]):
+    if match is None or "<" not in match[3] or _MARKUP.search(match[3]) or _well_formed(match[3]):
         return None
     return match[1], match[2], match[3]
 
