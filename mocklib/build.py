@@ -23,7 +23,7 @@ from mocklib.gen.header import OLDER, Header, HeaderMissingError, find_header, p
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 SONAME = "libnvidia-ml.so.1"
-COMMON = ("-std=c11", "-D_GNU_SOURCE", "-fPIC", "-fvisibility=hidden", "-pthread", "-g1")
+COMMON = ("-std=c11", "-D_GNU_SOURCE", "-fPIC", "-fcf-protection=none", "-fvisibility=hidden", "-pthread", "-g1")
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Werror", "-Wno-deprecated-declarations")
 FLAVOURS: dict[str, tuple[str, ...]] = {
     "release": ("-O2",),

@@ -126,7 +126,8 @@ class Call:
             number = int(wanted) if wanted is not None else next(version for version, struct in versions.items() if struct == own)
             actual = versions.get(number, own)
             made = self.ffi.new(f"{actual} *")
-            made.version = self.ffi.sizeof(actual) | number << 24
+            if "version" in dict(self.ffi.typeof(made).item.fields):  # nvmlC2cModeInfo_v1_t has a version and no word for it
+                made.version = self.ffi.sizeof(actual) | number << 24
             self.keep[f"@{param}"] = made
         else:
             made = self.ffi.new(f"{kind} *")

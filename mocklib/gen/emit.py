@@ -161,37 +161,76 @@ class FunctionWriter:
         resolved = self.header.resolve(kind)
         return (f"{name}->{member}" if member else name), (resolved if resolved in self.header.enums else None)
 
-    def put_items(self, items: tuple[Item, ...], source: str) -> None:
-        """Read the fields of ``items`` in one pass from ``source`` (a device variable) and write them where they go."""
+    def put_items(self, items: tuple[Item, ...], source: str, arm: str = "") -> None:
+        """Read the fields of ``items`` in one pass from ``source`` (a device variable) and write them where they go.
+
+        What is not plain (a status, a motion, a mode that may not hold) is done by a cold function of the same parameters, so that the common path
+        needs no stack.  ``arm`` tells the cold functions of a versioned struct apart.
+        """
         firm = [(item, self.identifier(item, number)) for number, item in enumerate(items) if item.const is None and item.absent is None]
         if firm:
-            ids = ", ".join(name for _, name in firm)
-            fixed = "static " if all(item.field for item, _ in firm) else ""
-            self.put(f"uint64_t nvp_value[{len(firm)}];", "uint32_t nvp_any = 0;", f"NVP_READ_BEGIN({source})", "    nvp_any = 0;")
-            for number, (_, name) in enumerate(firm):
-                self.put(f"    const struct nvp_field *const nvp_f{number} = NVP_FIELD_AT(nvp_half, {name});")
-                self.put(f"    nvp_value[{number}] = nvp_f{number}->value;", f"    nvp_any |= nvp_meta(nvp_f{number});")
-            copies = [line for item, name in firm if (line := self.copy(item, name, source))]
-            if copies:
-                self.put("    if (NVP_LIKELY(nvp_any == 0)) {", *(f"        {line}" for line in copies), "    }")
-            self.put(f"NVP_READ_END({source})", "if (NVP_UNLIKELY(nvp_any != 0)) {", f"    {fixed}const uint16_t nvp_ids[] = {{{ids}}};")
-            self.put(f"    const nvmlReturn_t nvp_code = nvp_resolve({source}, nvp_ids, {len(firm)}, nvp_value);")
-            self.put("    if (nvp_code != NVML_SUCCESS)", "        return nvp_code;")
-            if copies:
-                self.put(f"    NVP_READ_BEGIN({source})", *(f"        {line}" for line in copies), f"    NVP_READ_END({source})")
-            self.put("}")
+            self.put_reads(firm, source, arm)
+            self.put_rest(items, firm, source, arm)
+        self.put(*self.writes(items, firm, source), "return NVML_SUCCESS;")
+
+    def writes(self, items: tuple[Item, ...], firm: list[tuple[Item, str]], source: str) -> list[str]:
+        """The statements that write every item but variable data."""
+        lines = []
         for item in items:
             if item.absent is not None and item.field is not None:
-                self.put("{", "    uint64_t nvp_other;", f"    (void)nvp_number_or({source}, {field_macro(item.field)}, {item.absent}, &nvp_other);")
-                self.put(f"    {item.place} = (__typeof__({item.place}))nvp_other;", "}")
+                read = f"(void)nvp_number_or({source}, {field_macro(item.field)}, {item.absent}, &nvp_other);"
+                lines += ["{", "    uint64_t nvp_other;", f"    {read}", f"    {item.place} = (__typeof__({item.place}))nvp_other;", "}"]
             elif item.const is not None:
-                self.put(f"{item.place} = (__typeof__({item.place})){item.const};")
+                lines.append(f"{item.place} = (__typeof__({item.place})){item.const};")
         for number, (item, _) in enumerate(firm):
             if item.kind == "number":
                 if item.place.lstrip("*") in self.roles.either:
-                    self.put(f"if ({item.place.lstrip('*')} != NULL)")
-                self.put(f"{item.place} = (__typeof__({item.place}))nvp_value[{number}];")
-        self.put("return NVML_SUCCESS;")
+                    lines.append(f"if ({item.place.lstrip('*')} != NULL)")
+                lines.append(f"{item.place} = (__typeof__({item.place}))nvp_v{number};")
+        return lines
+
+    def put_reads(self, firm: list[tuple[Item, str]], source: str, arm: str) -> None:
+        """One pass over the fields."""
+        numbers = [number for number, (item, _) in enumerate(firm) if item.kind == "number"]
+        self.put(*(f"uint64_t nvp_v{number};" for number in numbers), "uint32_t nvp_any;", "uint64_t nvp_modes;")
+        self.put(f"NVP_READ_BEGIN({source})", "    nvp_any = 0;", "    nvp_modes = NVP_MODES_AT(nvp_half);")
+        for number, (_, name) in enumerate(firm):
+            self.put(f"    const struct nvp_field *const nvp_f{number} = NVP_FIELD_AT(nvp_half, {name});")
+            self.put(f"    nvp_any |= nvp_meta(nvp_f{number});")
+            if number in numbers:
+                self.put(f"    nvp_v{number} = nvp_f{number}->value;")
+        copies = [line for item, name in firm if (line := self.copy(item, name, source))]
+        if copies:
+            self.put("    if (NVP_LIKELY(nvp_plain(nvp_any, nvp_modes))) {", *(f"        {line}" for line in copies), "    }")
+        self.put(f"NVP_READ_END({source})", "if (NVP_UNLIKELY(!nvp_plain(nvp_any, nvp_modes)))")
+        self.put(f"    return nvp_rest{arm}_{self.function.name}({', '.join([source, *self.rest_names(firm)])});")
+
+    def rest_names(self, firm: list[tuple[Item, str]]) -> list[str]:
+        """The arguments of the cold function after the device: fields found by key, then the function's pointers."""
+        keyed = [name for item, name in firm if not item.field]
+        return keyed + [param.name for param in self.function.params if param.type.pointers]
+
+    def put_rest(self, items: tuple[Item, ...], firm: list[tuple[Item, str]], source: str, arm: str) -> None:
+        """The cold function: settles every field, then writes as the common path does."""
+        fixed = "static " if all(item.field for item, _ in firm) else ""
+        parts = ["const struct nvp_device *nvp_dev", *(f"uint16_t {name}" for item, name in firm if not item.field)]
+        parts += [declaration(param) for param in self.function.params if param.type.pointers]
+        source = "nvp_dev"
+        copies = [f"        {line}" for item, name in firm if (line := self.copy(item, name, source))]
+        numbers = [f"const uint64_t nvp_v{number} = nvp_values[{number}];" for number, (item, _) in enumerate(firm) if item.kind == "number"]
+        lines = [
+            f"{fixed}const uint16_t nvp_ids[] = {{{', '.join(name for _, name in firm)}}};",
+            f"uint64_t nvp_values[{len(firm)}];",
+            f"const nvmlReturn_t nvp_code = nvp_resolve({source}, nvp_ids, {len(firm)}, nvp_values);",
+            "if (nvp_code != NVML_SUCCESS)",
+            "    return nvp_code;",
+            *numbers,
+            *([f"NVP_READ_BEGIN({source})", *copies, f"NVP_READ_END({source})"] if copies else []),
+            *self.writes(items, firm, source),
+            "return NVML_SUCCESS;",
+        ]
+        body = "\n".join(f"    {line}" for line in lines)
+        self.tables.append(f"static NVP_COLD nvmlReturn_t nvp_rest{arm}_{self.function.name}({', '.join(parts)})\n{{\n{body}\n}}\n")
 
     def copy(self, item: Item, name: str, source: str) -> str:
         """The statement that copies variable data, or nothing for a number."""
@@ -246,7 +285,7 @@ class FunctionWriter:
         name, family = next(iter(self.roles.versions.items()))
         for version, items in handler.versions.items():
             self.put(f"if ({name}->version == NVML_STRUCT_VERSION({self.header.versions[family[version]][0]}, {version})) {{")
-            self.put_items(items, source)
+            self.put_items(items, source, str(version))
             self.put("}")
         self.put("return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;")
 

@@ -24,12 +24,15 @@
 #define NVP_FLAG_GATE 1
 #define NVP_FLAG_TRACE 2
 
-/* A handle is a number: kind in bits 0-3, slot in 4-15, slot generation in 16-31, init generation in 32-55, a tag above.  It is never dereferenced. */
+/* A handle is a number: kind in bits 0-5, slot in 6-17, slot generation in 18-31, init generation in 32-55, a tag above.  It is never dereferenced.
+ * A slot of the device table has 64 bytes, so that the slot's bits are its place in the table as they stand. */
 #define NVP_KIND_GPU 1
 #define NVP_KIND_EVENT_SET 5
 #define NVP_SLOT_BITS 12
 #define NVP_SLOTS (1 << NVP_SLOT_BITS)
-#define NVP_HANDLE_SLOT(handle) (((uintptr_t)(handle) >> 4) & (NVP_SLOTS - 1))
+#define NVP_SLOT_SHIFT 6
+#define NVP_SLOT_MASK ((uintptr_t)(NVP_SLOTS - 1) << NVP_SLOT_SHIFT)
+#define NVP_HANDLE_SLOT(handle) (((uintptr_t)(handle) & NVP_SLOT_MASK) >> NVP_SLOT_SHIFT)
 #define NVP_HANDLE_TAG ((uint64_t)0x4e << 56)
 
 /* One slot of the process's device table.  expect is the only handle that is valid for the slot now; 0 means none (slot 0 is never given out). */
@@ -43,6 +46,8 @@ struct nvp_device {
     uint64_t reserved[2];
 };
 
+_Static_assert(sizeof(struct nvp_device) == 1 << NVP_SLOT_SHIFT, "the slot bits of a handle are a place in the table");
+
 extern struct nvp_device nvp_devices[NVP_SLOTS];
 extern struct nvp_device nvp_node;
 extern unsigned char nvp_flag[NVP_FUNCTION_COUNT];
@@ -54,7 +59,8 @@ extern const struct nvp_image *nvp_image;
 
 static NVP_INLINE const struct nvp_device *nvp_device_of(nvmlDevice_t handle)
 {
-    const struct nvp_device *device = &nvp_devices[NVP_HANDLE_SLOT(handle)];
+    const unsigned char *const table = (const unsigned char *)nvp_devices;
+    const struct nvp_device *device = (const void *)(table + ((uintptr_t)handle & NVP_SLOT_MASK));
     return NVP_LIKELY(__atomic_load_n(&device->expect, __ATOMIC_ACQUIRE) == (uint64_t)(uintptr_t)handle) ? device : NULL;
 }
 
@@ -91,6 +97,14 @@ static NVP_INLINE uint32_t nvp_meta(const struct nvp_field *field)
     uint32_t meta;
     memcpy(&meta, &field->status, sizeof meta);
     return meta;
+}
+
+#define NVP_MODES_AT(half) (((const struct nvp_record *)(const void *)(half))->modes)
+
+/* Whether fields with these metas together are constants that are there: no status, no motion, and the modes they need hold. */
+static NVP_INLINE bool nvp_plain(uint32_t meta, uint64_t modes)
+{
+    return NVP_LIKELY(meta == 0) || ((meta & 0xffffff) == 0 && ((meta >> 24) & ~modes) == 0);
 }
 
 /* Value and meta of one field; meta 0 means *value is the answer. */

@@ -20,10 +20,10 @@ nvmlReturn_t nvp_event_set_check(nvmlEventSet_t set)
 
 nvmlReturn_t nvp_h_event_set_create(nvmlEventSet_t *set)
 {
-    const uint64_t generation = __atomic_add_fetch(&set_generation, 1, __ATOMIC_RELAXED);
+    const uint64_t generation = __atomic_add_fetch(&set_generation, 1, __ATOMIC_RELAXED) & 0xffffff;
     for (uint64_t slot = 0; slot < SETS; slot++) {
         uint64_t none = 0;
-        const uint64_t handle = NVP_HANDLE_TAG | generation << 16 | slot << 4 | NVP_KIND_EVENT_SET;
+        const uint64_t handle = NVP_HANDLE_TAG | generation << 32 | slot << NVP_SLOT_SHIFT | NVP_KIND_EVENT_SET;
         if (__atomic_compare_exchange_n(&sets[slot], &none, handle, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
             *set = (nvmlEventSet_t)(uintptr_t)handle;
             return NVML_SUCCESS;

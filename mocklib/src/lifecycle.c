@@ -22,7 +22,7 @@ static void give_handles(void)
     init_generation = (init_generation + 1) & 0xffffff;
     for (unsigned int i = 0; i < nvp_device_count; i++) {
         const uint64_t slot = i + 1;
-        const uint64_t handle = NVP_HANDLE_TAG | init_generation << 32 | slot << 4 | NVP_KIND_GPU;
+        const uint64_t handle = NVP_HANDLE_TAG | init_generation << 32 | slot << NVP_SLOT_SHIFT | NVP_KIND_GPU;
         nvp_devices[slot].index = i;
         __atomic_store_n(&nvp_devices[slot].expect, handle, __ATOMIC_RELEASE);
     }
