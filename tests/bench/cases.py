@@ -30,7 +30,7 @@ class CasesError(ValueError):
 
 @dataclass(frozen=True)
 class Case:
-    """One call: a name of its own, the function, its class (scalar, enum, string, struct, list, field_values), arguments as loop.c reads them."""
+    """One call: a name of its own, the function, its class (one of limits.yaml), arguments as loop.c reads them."""
 
     name: str
     function: str
@@ -96,7 +96,9 @@ def _kind(handler: Handler) -> str:
         return "string"
     if handler.versions or any("->" in item.place for item in handler.outs):
         return "struct"
-    return "enum" if handler.by else "scalar"
+    if handler.by:
+        return "enum"
+    return "scalar" if len(handler.outs) == 1 else "numbers"
 
 
 def from_tables(header: Header, handlers: Mapping[str, Handler], size_of: Callable[[str], int]) -> Iterator[Case]:

@@ -57,6 +57,11 @@ def test_a_getter_of_one_number_is_a_scalar(header: Header) -> None:
     ]
 
 
+def test_a_getter_of_several_numbers_is_a_class_of_its_own(header: Header) -> None:
+    handler = Handler("nvmlDeviceGetTwice", outs=(Item("*count", "number", field=FIELD), Item("*items", "number", field=FIELD)))
+    assert made(header, nvmlDeviceGetTwice=handler) == [Case("nvmlDeviceGetTwice", "nvmlDeviceGetTwice", "numbers", ("device", "mem:16:", "mem:16:"))]
+
+
 def test_a_getter_of_the_node_has_no_handle(header: Header) -> None:
     assert made(header, nvmlSystemGetCount=Handler("nvmlSystemGetCount", outs=(Item("*count", "number", field=FIELD),)))[0].arguments == ("mem:16:",)
 
