@@ -108,7 +108,7 @@ def _nearest_key(path: tuple[Any, ...]) -> str:
 _TOP = (
     "format", "version", "system.driver_version", "system.nvml_version", "system.cuda_version", "system.cuda_version_major",
     "system.cuda_version_minor", "system.driver_branch", "system.num_devices", "clock.mode", "clock.at", "device_defaults", "devices",
-    "origin.capture", "origin.driver", "origin.layout", "origin.keys",
+    "origin.capture", "origin.driver", "origin.layout", "origin.keys", "origin.unmodelled",
 )  # fmt: skip
 
 

@@ -104,12 +104,13 @@ class Clock(_Base):
 
 
 class Origin(_Base):
-    """``origin`` (extension): where derive took the values from."""
+    """``origin`` (extension): where derive took the values from; ``unmodelled``: path -> text of elements no row explains, printed verbatim."""
 
     capture: Text
     driver: Text
     layout: Text
     keys: dict[str, Text] = {}
+    unmodelled: dict[str, Text] = {}
 
 
 _KINDS: dict[str, Any] = {
