@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from harness.stages.render.reading import Place
@@ -33,7 +34,7 @@ def _listed(source: NvmlSource, row: str, place: Place, member: str) -> list[Pla
         return []
     answer = source.answer(route, place)
     values = answer.out[route.out] if not answer.code else []
-    return [Place(place.device, place.index, {**place.entry, row: value, member: value}) for value in values]
+    return [replace(place, entry={**place.entry, row: value, member: value}) for value in values]
 
 
 def _memory_clocks(source: NvmlSource, place: Place) -> list[Place]:
@@ -70,11 +71,17 @@ def _processes(source: NvmlSource, place: Place) -> list[Place]:
                 known[0]["type"] |= kind
             else:
                 merged.append({**process, "type": kind})
-    return [Place(place.device, place.index, {**place.entry, **process}) for process in merged]
+    return [replace(place, entry={**place.entry, **process}) for process in merged]
 
 
 def _retired(source: NvmlSource, place: Place) -> list[Place]:
-    return _listed(source, "retired_pages.list", place, "address")
+    """The pages of the cause that the enclosing element's row asks for."""
+    route = source.route(place.within or "")
+    if route is None:
+        return []
+    answer = source.answer(route, place)
+    pages = [] if answer.code else zip(answer.out["addresses"], answer.out["timestamps"], strict=True)
+    return [replace(place, entry={**place.entry, "address": address, "timestamp": stamp}) for address, stamp in pages]
 
 
 def _none(_source: NvmlSource, _place: Place) -> list[Place]:

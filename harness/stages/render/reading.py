@@ -14,12 +14,14 @@ class Place:
     """Where a row is asked.
 
     ``device``: the handle NVML gave for the GPU, None for the node.  ``index``: the GPU's number.  ``entry``: members of the enclosing
-    list's entry (a process, a memory clock), empty outside lists.
+    list's entry (a process, a memory clock), empty outside lists.  ``within``: the row of the nearest element around that collapses on a
+    state, which is the call that a list inside it comes from.
     """
 
     device: Any = None
     index: int | None = None
     entry: Mapping[str, Raw | bytes] = field(default_factory=dict)
+    within: str | None = None
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Protocol
 
 from harness.stages.render.reading import Place, Reading, Traced
@@ -54,9 +55,6 @@ class Walker:
         return traced
 
     def _element(self, element: Element, place: Place, prefix: str) -> Iterator[Node]:
-        if element.none is not None and element.repeat is not None and not self._source.entries(element.repeat, place):
-            yield Node(element.name, element.none, form=BLOCK)
-            return
         places = [place] if element.repeat is None else self._source.entries(element.repeat, place)
         for number, here in enumerate(places):
             path = f"{prefix}{element.name}" + (f"[{number}]" if element.repeat is not None else "")
@@ -64,15 +62,21 @@ class Walker:
                 yield from self._one(element, here, path)
 
     def _one(self, element: Element, place: Place, path: str) -> Iterator[Node]:
+        if path in self._verbatim:
+            yield Node(element.name, self._verbatim[path], form=_FORMS[element.form])
+            return
         if element.row is not None:
             yield self._leaf(element.name, element.row, place, element.form)
             return
-        if element.collapse is not None and not self._source.read(element.collapse, place).answered:
-            yield self._leaf(element.name, element.collapse, place, "line")
+        if element.collapse is not None:
+            if not self._source.read(element.collapse, place).answered:
+                yield self._leaf(element.name, element.collapse, place, "line")
+                return
+            place = replace(place, within=element.collapse)
+        elif element.none is not None and not element.children:
+            yield Node(element.name, element.none, form=BLOCK)
             return
-        if not element.children and element.collapse is None:
-            if path in self._verbatim:
-                yield Node(element.name, self._verbatim[path])
+        elif not element.children:
             return
         inside = "" if path == self._driver.layout.name else f"{path}/"
         children = [node for child in element.children for node in self._element(child, place, inside)]

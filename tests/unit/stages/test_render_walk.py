@@ -168,7 +168,7 @@ def test_an_empty_list_is_an_open_and_a_close_line():
 
 
 def test_an_empty_list_with_a_word_prints_the_word_on_its_own_line():
-    devices = {"mig_devices": {"none": "None", "repeat": "mig_devices"}}
+    devices = {"mig_devices": {"none": "None"}}
     assert body([devices], {}) == ["<mig_devices>", "None", "</mig_devices>"]
 
 
