@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,7 +62,7 @@ def derive(document: Document, driver: Driver, capture: str = "") -> Derived:
     InputError when the capture does not name its driver.
     """
     readings = Walker(document, driver).readings()
-    system, clock, origin, gpus = _gather(readings, driver, len(document.gpus))
+    system, clock, origin, gpus = _gather(readings, len(document.gpus))
     readings = _settled(readings, gpus, driver)
     if "driver_version" not in system:
         raise InputError("the capture does not say its driver version: no profile can be made from it")
@@ -73,7 +72,9 @@ def derive(document: Document, driver: Driver, capture: str = "") -> Derived:
     if clock:
         written["clock"] = clock
     written.update(derive_shape.devices([(gpu.values, gpu.states) for gpu in gpus]))
-    written["origin"] = {"capture": capture, "driver": driver.version.text, "layout": _layout(driver), "keys": dict(sorted(origin.items()))}
+    held = {key for gpu in gpus for key in (*gpu.values, *gpu.states)} | {f"system.{key}" for key in system} | {"clock.at", "system.cuda_version"}
+    elements = {key: place for key, place in sorted(origin.items()) if key in held}
+    written["origin"] = {"capture": capture, "driver": driver.version.text, "layout": _layout(driver), "keys": elements}
     return Derived(profiles.dump(written), tuple(readings))
 
 
@@ -81,7 +82,7 @@ def _layout(driver: Driver) -> str:
     return f"{driver.node} (assumed)" if driver.assumed else driver.node.text
 
 
-def _gather(readings: list[Reading], driver: Driver, count: int) -> tuple[dict[str, Any], dict[str, Any], dict[str, str], list[Gpu]]:
+def _gather(readings: list[Reading], count: int) -> tuple[dict[str, Any], dict[str, Any], dict[str, str], list[Gpu]]:
     """System keys, clock, key -> element, and what each GPU says."""
     system: dict[str, Any] = {}
     clock: dict[str, Any] = {}
@@ -109,7 +110,6 @@ def _gather(readings: list[Reading], driver: Driver, count: int) -> tuple[dict[s
             else:
                 gpu.values[key] = value
             origin.setdefault(key, place_of)
-    del driver
     return system, clock, {key: place for key, place in origin.items() if key}, gpus
 
 
@@ -175,8 +175,3 @@ def _keep_states(gpu: Gpu) -> None:
                 del gpu.states[key]
         elif compile_defaults.default(key, gpu.values) is None:
             del gpu.states[key]
-
-
-def place_of(path: str) -> str:
-    """A path without indices."""
-    return re.sub(r"\[[0-9]+\]", "", path)

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from harness.stages.derive_walk import LIST, STATE, VALUE, Reading
-from harness.tables import rows
 from harness.words.state import State
 
 MIB = 1 << 20
@@ -23,8 +22,8 @@ def is_list(row: str) -> bool:
 def lists(readings: list[Reading]) -> dict[str, tuple[Any | State, str]]:
     """Key -> (value or state, element) for the lists in one GPU's readings; a list the capture does not print is not there."""
     found: dict[str, tuple[Any | State, str]] = {}
-    for key, prefix, make in _LISTS:
-        own = [reading for reading in readings if reading.row is not None and reading.row.startswith(prefix)]
+    for key, prefixes, make in _LISTS:
+        own = [reading for reading in readings if reading.row is not None and reading.row.startswith(prefixes)]
         if not own:
             continue
         state = next((reading.state for reading in own if reading.kind == STATE and reading.row in _LIST_ROWS), None)
@@ -95,17 +94,12 @@ def _pages(readings: list[Reading]) -> dict[str, Any]:
     return {"count": count}
 
 
-_LISTS: tuple[tuple[str, str, Callable[[list[Reading]], Any]], ...] = (
-    ("supported_clocks.memory_clocks", "supported_clocks.", _clocks),
-    ("processes", "process", _processes),
-    ("accounting.terminated", "account", _accounted),
-    ("retired_pages.single_bit", "retired_pages.single_bit", _pages),
-    ("retired_pages.double_bit", "retired_pages.double_bit", _pages),
+_LISTS: tuple[tuple[str, tuple[str, ...], Callable[[list[Reading]], Any]], ...] = (
+    ("supported_clocks.memory_clocks", ("supported_clocks.",), _clocks),
+    ("processes", ("process.", "processes."), _processes),
+    ("accounting.terminated", ("accounted_process.", "accounting.pids"), _accounted),
+    ("retired_pages.single_bit", ("retired_pages.single_bit",), _pages),
+    ("retired_pages.double_bit", ("retired_pages.double_bit",), _pages),
 )
 _LIST_ROWS = frozenset(("supported_clocks.memory", "processes.compute", "accounting.pids", "retired_pages.single_bit.count",
                         "retired_pages.double_bit.count"))  # fmt: skip
-
-
-def fields_of(row: str) -> str:
-    """The profile key of a list row."""
-    return rows.load()[row].field

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
+from harness.stores.profiles import Hexadecimal
 from harness.stores.schema import keys
 from harness.words.state import State
+from mocklib import fields
 
 PER_DEVICE = frozenset(("uuid", "serial", "pdi", "minor_number", "board_id", "module_id", "pci.bus_id"))
 """Keys that name one GPU: they stand under devices even where there is one GPU or all are alike."""
@@ -47,18 +50,33 @@ def _shared(gpus: list[Mapping[str, Any]]) -> set[str]:
 
 
 def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
-    """Dotted keys as mappings, in the order of the key table."""
-    order = {key: number for number, key in enumerate(keys.device_keys())}
-    listed = [*_FIRST, *sorted(order, key=lambda key: (key.split(".")[0] not in _FIRST_BLOCKS, order[key]))]
+    """Dotted keys as mappings, in a fixed order."""
     made: dict[str, Any] = {}
-    for key in dict.fromkeys(key for key in listed if key in flat):
+    for key in sorted(flat, key=_order):
         level = made
         *blocks, name = key.split(".")
         for block in blocks:
             level = level.setdefault(block, {})
-        level[name] = flat[key]
+        level[name] = Hexadecimal(flat[key]) if key in _HEXADECIMAL else flat[key]
     return made
 
 
+def _order(key: str) -> tuple[int, int, str]:
+    """Blocks as the image has them, long lists last; inside a block, keys as the key table has them."""
+    blocks, table = _orders()
+    return blocks.get(key.split(".", maxsplit=1)[0], len(blocks)), table.get(key, len(table)), key
+
+
+@functools.cache
+def _orders() -> tuple[dict[str, int], dict[str, int]]:
+    blocks: dict[str, int] = {}
+    for name in (*_FIRST, *fields.device_fields()):
+        blocks.setdefault(name.split(".")[0], len(blocks))
+    for name in _LAST:
+        blocks[name] = len(blocks) + len(_LAST)
+    return blocks, {key: number for number, key in enumerate(keys.device_keys())}
+
+
 _FIRST = ("name", "brand", "architecture", "uuid", "serial", "pdi", "minor_number")
-_FIRST_BLOCKS = frozenset(key.split(".")[0] for key in _FIRST)
+_LAST = ("supported_clocks", "processes")
+_HEXADECIMAL = frozenset(("pci.device_id", "pci.subsystem_id", "board_id", "pdi"))

@@ -88,6 +88,10 @@ def _merged(defaults: Mapping[str, Any], entry: Mapping[str, Any]) -> Device:
     return Device(flat, {key: State(state) for key, state in states.items()})
 
 
+class Hexadecimal(int):
+    """A number that ``dump`` writes in hexadecimal."""
+
+
 class _Dumper(yaml.SafeDumper):
     """Block style for mappings and lists of mappings, flow style for lists of numbers, text quoted only where YAML needs it."""
 
@@ -107,6 +111,11 @@ def _represent_text(dumper: yaml.SafeDumper, data: str) -> yaml.Node:
     return dumper.represent_scalar("tag:yaml.org,2002:str", data, style=None if plain else '"')
 
 
+def _represent_hexadecimal(dumper: yaml.SafeDumper, data: Hexadecimal) -> yaml.Node:
+    return dumper.represent_scalar("tag:yaml.org,2002:int", f"0x{data:X}")
+
+
+_Dumper.add_representer(Hexadecimal, _represent_hexadecimal)
 _Dumper.add_representer(list, _represent_list)
 _Dumper.add_representer(str, _represent_text)
 

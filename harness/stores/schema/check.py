@@ -113,14 +113,13 @@ _TOP = (
 
 
 def _rule_errors(document: Document) -> Iterator[tuple[int, str]]:
-    """What holds between keys: states by their names; each index, minor number, UUID and bus id once; minor numbers within 0 to 254."""
+    """What holds between keys: states by their names; each index, minor number and bus id once; minor numbers within 0 to 254."""
     value = document.value
     devices = value.get("devices") if isinstance(value, dict) else None
     if not isinstance(devices, list):
         return
     yield from _states(document)
     yield from _unique(document, devices, ("index",))
-    yield from _unique(document, devices, ("uuid",))
     yield from _unique(document, devices, ("pci", "bus_id"))
     minors: dict[Any, int] = {}
     for place, device in enumerate(devices):
