@@ -1,0 +1,232 @@
+"""Which text must stand at which element, worked out from the tables and a Board: the layout walked and the routes followed by code of its own.
+
+Shares the tables and their loaders with the renderer, and the formats' ``text``; neither the walk, nor the evaluation of routes, nor the library.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.tables import rows
+from harness.tables.drivers import Driver
+from harness.tables.layout import ARCHITECTURES, Element, Predicate
+from harness.tables.rows import Route
+from harness.words.state import State
+from tests.parity.expect_calls import NOT_SUPPORTED, Board, Said
+
+NUMBERED = frozenset(
+    ("gpu", "mig_device", "process_info", "accounted_process_info", "supported_mem_clock", "supported_graphics_clock", "retired_page_address", "vgpu")
+)
+_MPS = 2
+_PROCESSES = (("processes.compute", 1), ("processes.mps", _MPS), ("processes.graphics", 4))
+
+
+@dataclass(frozen=True)
+class At:
+    """Where a row is asked: the GPU's number, None for the node, and the members of the list's entry around it."""
+
+    gpu: int | None = None
+    entry: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One element without children: where, what it says, whose row it is ('' for an empty list or a list's word for none)."""
+
+    path: str
+    text: str
+    row: str
+
+
+class Model:
+    """The leaves that a driver's nvidia-smi prints of a board; ``now`` in seconds since 1970."""
+
+    def __init__(self, driver: Driver, board: Board, now: int = 0) -> None:
+        self.driver = driver
+        self.board = board
+        self.now = now
+        self._table = rows.load()
+        self._known: dict[tuple[str, int | None], Said] = {}
+
+    def leaves(self) -> list[Leaf]:
+        """Every leaf in file order."""
+        return list(self._below(self.driver.layout, At(), ""))
+
+    # ---- readings
+
+    def route(self, row: str) -> Route | None:
+        """The route of ``row`` on this driver."""
+        found = self.driver.routes.get(row)
+        return found if found is not None or row not in self._table else self._table[row].route
+
+    def said(self, row: str, at: At) -> Said:
+        """The reading of ``row``."""
+        if row in at.entry:
+            return Said(0, at.entry[row])
+        if at.entry:
+            return self._follow(row, at)
+        key = (row, at.gpu)
+        if key not in self._known:
+            self._known[key] = self._follow(row, at)
+        return self._known[key]
+
+    def _follow(self, row: str, at: At) -> Said:
+        route = self.route(row)
+        if route is None:
+            return Said(NOT_SUPPORTED)
+        if route.gate is not None:
+            gate = self.said(route.gate[0], at)
+            if gate.code or gate.value != route.gate[1]:
+                return Said(NOT_SUPPORTED)
+        if route.supported:
+            mask = self.board.call(route.supported, at.gpu, {}, "")
+            if mask.code or not _bits(route, mask.value):
+                return Said(NOT_SUPPORTED)
+        said = getattr(self, f"_by_{route.kind}")(route, at)
+        return Said(0, _bits(route, said.value)) if route.bits and not said.code else said
+
+    def _by_clock(self, _route: Route, _at: At) -> Said:
+        return Said(0, self.now)
+
+    def _by_literal(self, route: Route, _at: At) -> Said:
+        code = State(route.target).code
+        return Said(NOT_SUPPORTED if code is None else code)
+
+    def _by_member(self, route: Route, at: At) -> Said:
+        return Said(0, at.entry[route.target]) if route.target in at.entry else Said(NOT_SUPPORTED)
+
+    def _by_call(self, route: Route, at: At) -> Said:
+        args = {name: at.entry[value[1:]] if isinstance(value, str) else value for name, value in route.args}
+        return self.board.call(route.target, at.gpu, args, route.out)
+
+    def _by_fieldvalue(self, route: Route, at: At) -> Said:
+        return self.board.field_value(at.gpu or 0, self.driver.field_ids[route.target], route.scope)
+
+    def _by_slot(self, route: Route, at: At) -> Said:
+        slot = self.driver.slots.get(route.target)
+        return Said(NOT_SUPPORTED) if slot is None else self.board.slot(at.gpu or 0, slot.number, route.key)
+
+    def _by_sum(self, route: Route, at: At) -> Said:
+        said = [self.said(row, at) for row in route.operands]
+        answered = [one.value for one in said if not one.code]
+        return Said(0, sum(answered)) if answered else said[0]
+
+    def _by_difference(self, route: Route, at: At) -> Said:
+        said = [self.said(row, at) for row in route.operands]
+        refused = next((one for one in said if one.code), None)
+        if refused is not None:
+            return refused
+        shown = [self.form(row).parse(self.form(row).text(one.value)) for row, one in zip(route.operands, said, strict=True)]
+        return Said(0, int(shown[0]) - sum(int(value) for value in shown[1:]))
+
+    def form(self, row: str) -> Any:
+        """The format of ``row`` on this driver."""
+        return self.driver.form(row)
+
+    def text(self, row: str, said: Said) -> str:
+        """What is printed for a reading."""
+        if said.code:
+            return self.driver.texts.get(said.code, "")
+        value = len(said.value) if isinstance(said.value, tuple) else said.value
+        return str(self.form(row).text(value))
+
+    # ---- the walk
+
+    def _below(self, element: Element, at: At, prefix: str) -> Iterator[Leaf]:
+        shown = [(child, here) for child in element.children for here in self._places(child, at) if self._present(child, here)]
+        total = Counter(child.name for child, _ in shown)
+        seen: Counter[str] = Counter()
+        for child, here in shown:
+            step = child.name
+            if step in NUMBERED or total[step] > 1:
+                step = f"{child.name}[{seen[child.name]}]"
+            seen[child.name] += 1
+            yield from self._element(child, here, prefix + step)
+
+    def _element(self, element: Element, at: At, path: str) -> Iterator[Leaf]:
+        row = element.row or self._collapsed(element, at)
+        if row:
+            yield Leaf(path, self.text(row, self.said(row, at)), row)
+            return
+        inside = list(self._below(element, at, f"{path}/"))
+        yield from inside or [Leaf(path, element.none or "", element.collapse or "")]
+
+    def _collapsed(self, element: Element, at: At) -> str | None:
+        """The row an element with children shows instead of them."""
+        if element.collapse is not None and self.said(element.collapse, at).code:
+            return element.collapse
+        return None
+
+    def _present(self, element: Element, at: At) -> bool:
+        if element.when is None:
+            return True
+        return {"answered": self._answered, "arch": self._arch, "mode": self._mode}[element.when.kind](element.when, at)
+
+    def _answered(self, when: Predicate, at: At) -> bool:
+        answered = self.said(when.name, at).code == 0
+        return not answered if when.sign == "!" else answered
+
+    def _arch(self, when: Predicate, at: At) -> bool:
+        said = self.said("architecture", at)
+        number, wanted = (0 if said.code else said.value), ARCHITECTURES[when.name]
+        return bool({"<": number < wanted, "=": number == wanted, ">=": number >= wanted}[when.sign])
+
+    def _mode(self, when: Predicate, at: At) -> bool:
+        said = self.said(f"{when.name}.mode_current", at)
+        return said.code == 0 and said.value == 1
+
+    # ---- lists
+
+    def _places(self, element: Element, at: At) -> list[At]:
+        if element.repeat is None:
+            return [at]
+        made: list[At] = getattr(self, f"_list_{element.repeat}")(at)
+        return made or ([at] if element.none is not None else [])
+
+    def _list_gpus(self, _at: At) -> list[At]:
+        return [At(gpu) for gpu in range(self.board.count)]
+
+    def _each(self, row: str, member: str, at: At) -> list[At]:
+        said = self.said(row, at)
+        return [] if said.code else [At(at.gpu, {**at.entry, row: value, member: value}) for value in said.value]
+
+    def _list_memory_clocks(self, at: At) -> list[At]:
+        return self._each("supported_clocks.memory", "memory_clock", at)
+
+    def _list_graphics_clocks(self, at: At) -> list[At]:
+        return self._each("supported_clocks.graphics", "graphics_clock", at)
+
+    def _list_retired_pages(self, at: At) -> list[At]:
+        return self._each("retired_pages.list", "address", at)
+
+    def _list_processes(self, at: At) -> list[At]:
+        merged: list[dict[str, Any]] = []
+        for row, kind in _PROCESSES:
+            said, route = self.said(row, at), self.route(row)
+            if kind == _MPS and route is not None and route.kind == "call":
+                if said.code:
+                    return []
+                continue
+            before = {one["pid"]: one for one in reversed(merged)}
+            for process in () if said.code else said.value:
+                if process["pid"] in before:
+                    before[process["pid"]]["type"] |= kind
+                else:
+                    merged.append({**process, "type": kind})
+        return [At(at.gpu, one) for one in merged]
+
+    def _list_accounted_processes(self, _at: At) -> list[At]:
+        return []
+
+    def _list_mig_devices(self, _at: At) -> list[At]:
+        return []
+
+
+def _bits(route: Route, value: Any) -> Any:
+    if route.bits is None or not isinstance(value, int):
+        return value
+    low, width = route.bits
+    return value >> low & (1 << width) - 1

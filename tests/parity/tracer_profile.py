@@ -1,0 +1,123 @@
+"""The tracer: a profile of three GPUs in which every key whose rows can tell a value has one that no other key of the profile has.
+
+The three GPUs are the settings in which rows stand: an architecture of each ECC family; absolute temperature thresholds, and margins to the limit.
+Keys with few values (words, flags) get one of them; ``tracer_values`` takes the others in turn.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from harness.stores.schema import keys
+from harness.tables import rows
+
+SETTINGS = (("pascal", False), ("turing", False), ("hopper", True))
+"""Architecture, and whether the margin to the temperature limit answers."""
+GRANULE = {"mib": 1 << 20, "mib_up": 1 << 20, "process_mib": 1 << 20, "watts": 10, "draw_watts": 10, "khz_mhz": 1000, "ns_us": 1000}
+"""What a format cuts off: a value that it tells is a multiple of this, in NVML's unit."""
+FIXED = {
+    "ecc.mode_current": "enabled",
+    "ecc.mode_pending": "disabled",
+    "fabric.state": "completed",
+    "mig.mode_current": "disabled",
+    "mig.mode_pending": "enabled",
+    "compute_mode": "exclusive_process",
+    "power.smoothing.supported": True,
+}
+"""Words on which other rows hang, or which open a mode of its own."""
+LEFT_OUT = {
+    "power.workload_power_profiles.requested": "no capture and no binary at hand shows the text of a mask that is not empty",
+    "fabric.health_mask": "replaces the parts of fabric.health, which are traced",
+}
+"""Keys the tracer does not give, and why."""
+MARGIN = "thermal.tlimit.margin_c"
+CLOCK = "2031-05-06T07:08:09Z"
+
+
+@dataclass
+class Numbers:
+    """Numbers handed out once each."""
+
+    source: Iterator[int]
+
+    def next(self, granule: int = 1) -> int:
+        """The next one, times ``granule``."""
+        return next(self.source) * granule
+
+
+def granules() -> dict[str, int]:
+    """Profile key -> what its rows' formats cut off."""
+    found: dict[str, int] = {}
+    for row in rows.load().values():
+        found[row.field] = max(found.get(row.field, 1), GRANULE.get(row.format, 1))
+    return found
+
+
+def document(driver: str) -> dict[str, Any]:
+    """The tracer's document for a driver version."""
+    numbers = Numbers(itertools.count(1001, 7))
+    devices = [_device(gpu, architecture, margin, numbers) for gpu, (architecture, margin) in enumerate(SETTINGS)]
+    system = {"driver_version": driver, "nvml_version": f"77.{driver}", "cuda_version": "77.3"}
+    return {"format": 1, "version": "1", "system": system, "clock": {"mode": "frozen", "at": CLOCK}, "device_defaults": {}, "devices": devices}
+
+
+def _device(gpu: int, architecture: str, margin: bool, numbers: Numbers) -> dict[str, Any]:
+    device: dict[str, Any] = {"index": gpu, "states": {}}
+    cuts = granules()
+    for number, (path, key) in enumerate(keys.device_keys().items()):
+        if path in LEFT_OUT:
+            continue
+        value = _value(key, gpu, number + gpu, numbers, cuts.get(path, 1))
+        place(device, path, FIXED.get(path, architecture if path == "architecture" else value))
+    if not margin:
+        remove(device, MARGIN)
+        device["states"][MARGIN] = "not_supported"
+    return device
+
+
+def place(device: dict[str, Any], path: str, value: Any) -> None:
+    """Put a value at a dotted path."""
+    *blocks, name = path.split(".")
+    for block in blocks:
+        device = device.setdefault(block, {})
+    device[name] = value
+
+
+def remove(device: dict[str, Any], path: str) -> None:
+    """Take a dotted path out."""
+    *blocks, name = path.split(".")
+    for block in blocks:
+        device = device[block]
+    del device[name]
+
+
+def _value(key: keys.Key, gpu: int, number: int, numbers: Numbers, granule: int) -> Any:
+    made = {
+        "word": lambda: [word for word, _ in key.words if word != "auto"][number % len([word for word, _ in key.words if word != "auto"])],
+        "flag": lambda: number % 2 == 1,
+        "health_flag": lambda: number % 2 == 0,
+        "uint": lambda: gpu + 11 if key.path == "minor_number" else numbers.next(max(1, granule // key.scale)),
+        "int": lambda: numbers.next(max(1, granule // key.scale)),
+        "text": lambda: _uuid(numbers) if key.path == "uuid" else f"{key.path.split('.')[-1][:4]}-{numbers.next():05d}",
+        "percent": lambda: str(31 + gpu),
+        "bus_id": lambda: f"{0x4A10 + gpu:08X}:{0xB1 + gpu:02X}:{0x11 + gpu:02X}.0",
+        "hex": lambda: f"{numbers.next():032x}",
+        "uuid": lambda: f"{numbers.next():08x}-0000-4000-8000-{numbers.next():012x}",
+        "numbers": lambda: [40 + gpu],
+        "clock_table": lambda: [{"freq_mhz": numbers.next(), "graphics_clocks": [numbers.next() for _ in range(3)]} for _ in range(2)],
+        "processes": lambda: [_process(kind, numbers) for kind in ("C", "G", "C+G")],
+        "accounted": list,
+        "pages": lambda: {"count": 2, "addresses": [numbers.next(), numbers.next()]},
+    }
+    return made[key.kind]()
+
+
+def _uuid(numbers: Numbers) -> str:
+    return f"GPU-{numbers.next():08x}-1111-4111-8111-{numbers.next():012x}"
+
+
+def _process(kind: str, numbers: Numbers) -> dict[str, Any]:
+    return {"pid": numbers.next(), "type": kind, "name": f"/opt/p-{numbers.next()}", "used_memory_mib": numbers.next()}
