@@ -33,6 +33,7 @@ class RecordWriter:
         self.head = self.ffi.new("struct nvp_record *")
         self.head.field_count = field_count
         self.head.modes = modes
+        self.head.odd = ~(modes << 24) & 0xFFFFFFFF
         self.head.clock_mode = CLOCKS[clock.mode]
         self.head.clock_at_ns = clock.at_ns
         self.head.clock_start_ns = clock.start_ns
@@ -47,7 +48,8 @@ class RecordWriter:
         """Take one field; ValueError or TypeError where the value is not of the field's type."""
         place = self.fields[definition.index]
         place.status = given.status
-        place.need = (1 << tables.MODES.index(definition.need)) if definition.need else 0
+        needed = {"present", definition.need} if definition.scope == "device" else set()  # a lost device answers so for every field (ledger V09)
+        place.need = sum(1 << number for number, mode in enumerate(tables.MODES) if mode in needed)
         if given.status:
             return
         if given.value is None and given.kind == 0:

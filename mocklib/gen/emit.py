@@ -110,14 +110,14 @@ class FunctionWriter:
         cells = []
         for flat in range(_product(sizes)):
             found = item.keyed.get(_unflatten(flat, sizes))
-            cells.append(field_macro(found) if found else "NVP_NO_FIELD")
+            cells.append(f"NVP_PLACE({field_macro(found)})" if found else "0")
         self.tables.append(f"static const uint16_t {table}[] = {{{', '.join(cells)}}};")
         index = "0"
         for size, name in zip(sizes, self.by_names(), strict=True):
             index = f"{name}" if index == "0" else f"({index}) * {size} + {name}"
-        self.put(f"const uint16_t nvp_id{number} = {table}[{index}];")
-        self.put(f"if (nvp_id{number} == NVP_NO_FIELD)", "    return NVML_ERROR_NOT_SUPPORTED;")
-        return f"nvp_id{number}"
+        self.put(f"const unsigned int nvp_place{number} = {table}[{index}];")
+        self.put(f"if (NVP_UNLIKELY(nvp_place{number} == 0))", "    return NVML_ERROR_NOT_SUPPORTED;")
+        return f"NVP_ID_OF(nvp_place{number})"
 
     def by_names(self) -> list[str]:
         """The C variables that hold the keys."""
@@ -192,28 +192,27 @@ class FunctionWriter:
     def put_reads(self, firm: list[tuple[Item, str]], source: str, arm: str) -> None:
         """One pass over the fields."""
         numbers = [number for number, (item, _) in enumerate(firm) if item.kind == "number"]
-        self.put(*(f"uint64_t nvp_v{number};" for number in numbers), "uint32_t nvp_any;", "uint64_t nvp_modes;")
-        self.put(f"NVP_READ_BEGIN({source})", "    nvp_any = 0;", "    nvp_modes = NVP_MODES_AT(nvp_half);")
-        for number, (_, name) in enumerate(firm):
-            self.put(f"    const struct nvp_field *const nvp_f{number} = NVP_FIELD_AT(nvp_half, {name});")
+        self.put(*(f"uint64_t nvp_v{number};" for number in numbers), f"NVP_READ_BEGIN({source})", "    uint32_t nvp_any = 0;")
+        for number, (item, name) in enumerate(firm):
+            place = f"NVP_FIELD_AT(nvp_half, {name})" if item.field else f"NVP_FIELD_IN(nvp_half, {place_of(name)})"
+            self.put(f"    const struct nvp_field *const nvp_f{number} = {place};")
             self.put(f"    nvp_any |= nvp_meta(nvp_f{number});")
             if number in numbers:
                 self.put(f"    nvp_v{number} = nvp_f{number}->value;")
         copies = [line for item, name in firm if (line := self.copy(item, name, source))]
-        if copies:
-            self.put("    if (NVP_LIKELY(nvp_plain(nvp_any, nvp_modes))) {", *(f"        {line}" for line in copies), "    }")
-        self.put(f"NVP_READ_END({source})", "if (NVP_UNLIKELY(!nvp_plain(nvp_any, nvp_modes)))")
-        self.put(f"    return nvp_rest{arm}_{self.function.name}({', '.join([source, *self.rest_names(firm)])});")
+        self.put("    if (NVP_UNLIKELY(!nvp_plain(nvp_any, nvp_half)))")
+        self.put(f"        return nvp_rest{arm}_{self.function.name}({', '.join([source, *self.rest_names(firm)])});")
+        self.put(*(f"    {line}" for line in copies), f"NVP_READ_END({source})")
 
     def rest_names(self, firm: list[tuple[Item, str]]) -> list[str]:
         """The arguments of the cold function after the device: fields found by key, then the function's pointers."""
-        keyed = [name for item, name in firm if not item.field]
+        keyed = [place_of(name) for item, name in firm if not item.field]
         return keyed + [param.name for param in self.function.params if param.type.pointers]
 
     def put_rest(self, items: tuple[Item, ...], firm: list[tuple[Item, str]], source: str, arm: str) -> None:
         """The cold function: settles every field, then writes as the common path does."""
         fixed = "static " if all(item.field for item, _ in firm) else ""
-        parts = ["const struct nvp_device *nvp_dev", *(f"uint16_t {name}" for item, name in firm if not item.field)]
+        parts = ["const struct nvp_device *nvp_dev", *(f"unsigned int {place_of(name)}" for item, name in firm if not item.field)]
         parts += [declaration(param) for param in self.function.params if param.type.pointers]
         source = "nvp_dev"
         copies = [f"        {line}" for item, name in firm if (line := self.copy(item, name, source))]
@@ -315,6 +314,11 @@ class FunctionWriter:
             f"NVP_EXPORT nvmlReturn_t {name}({parts})\n{{\n    if (NVP_UNLIKELY(nvp_flag[NVP_FN_{name}] != 0))\n"
             f"        return nvp_slow_{name}({names});\n    return nvp_do_{name}({names});\n}}\n\n"
         )
+
+
+def place_of(name: str) -> str:
+    """The variable that holds the place of a field chosen by an argument."""
+    return name.removeprefix("NVP_ID_OF(").removesuffix(")")
 
 
 def _product(sizes: list[int]) -> int:

@@ -12,6 +12,9 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Everything shared between the sources stays inside the library, so that it is reached without the table of global offsets. */
+#pragma GCC visibility push(hidden)
+
 #include "zz_generated_names.h"
 
 #define NVP_EXPORT __attribute__((visibility("default")))
@@ -91,7 +94,12 @@ nvmlDevice_t nvp_handle_of(const struct nvp_device *device);
 
 #define NVP_FIELD_AT(half, id) ((const struct nvp_field *)(const void *)((half) + sizeof(struct nvp_record)) + (id))
 
-/* status, kind and need of a field as one word: zero for a constant that is there, which is the common case. */
+/* Tables of fields chosen by an argument hold the field's place in the record, 0 for none. */
+#define NVP_PLACE(id) (sizeof(struct nvp_record) + (id) * sizeof(struct nvp_field))
+#define NVP_ID_OF(place) ((uint16_t)(((place) - sizeof(struct nvp_record)) / sizeof(struct nvp_field)))
+#define NVP_FIELD_IN(half, place) ((const struct nvp_field *)(const void *)((half) + (place)))
+
+/* Status, kind and need of a field as one word: status in the low half, need in the top byte. */
 static NVP_INLINE uint32_t nvp_meta(const struct nvp_field *field)
 {
     uint32_t meta;
@@ -99,24 +107,22 @@ static NVP_INLINE uint32_t nvp_meta(const struct nvp_field *field)
     return meta;
 }
 
-#define NVP_MODES_AT(half) (((const struct nvp_record *)(const void *)(half))->modes)
-
 /* Whether fields with these metas together are constants that are there: no status, no motion, and the modes they need hold. */
-static NVP_INLINE bool nvp_plain(uint32_t meta, uint64_t modes)
+static NVP_INLINE bool nvp_plain(uint32_t meta, const unsigned char *half)
 {
-    return NVP_LIKELY(meta == 0) || ((meta & 0xffffff) == 0 && ((meta >> 24) & ~modes) == 0);
+    return NVP_LIKELY((meta & ((const struct nvp_record *)(const void *)half)->odd) == 0);
 }
 
-/* Value and meta of one field; meta 0 means *value is the answer. */
-static NVP_INLINE uint32_t nvp_load(const struct nvp_device *device, unsigned int id, uint64_t *value)
+/* The value of one field that is plain; false: ask nvp_number. */
+static NVP_INLINE bool nvp_load(const struct nvp_device *device, unsigned int id, uint64_t *value)
 {
-    uint32_t meta;
+    bool plain;
     NVP_READ_BEGIN(device)
         const struct nvp_field *field = NVP_FIELD_AT(nvp_half, id);
         *value = field->value;
-        meta = nvp_meta(field);
+        plain = nvp_plain(nvp_meta(field), nvp_half);
     NVP_READ_END(device)
-    return meta;
+    return plain;
 }
 
 /* field.c: the general way to read fields: need, status and motion of each, the first code that is not SUCCESS. */
@@ -185,5 +191,7 @@ void nvp_kill_point(void);
 #endif
 
 #include "zz_generated_handlers.h"
+
+#pragma GCC visibility pop
 
 #endif

@@ -68,7 +68,8 @@ struct nvp_motion {
     uint32_t reserved;
 };
 
-/* One record: what a device (or the node) answers.  Followed by field_count fields, then motions, overridden bits and variable data. */
+/* One record: what a device (or the node) answers.  odd: the bits of a field's status, kind and need that make its answer other than its value, which
+ * are all but the need bits whose modes hold: ~(modes << 24).  Followed by field_count fields, then motions, overridden bits and variable data. */
 struct nvp_record {
     uint32_t magic;
     uint32_t size;
@@ -78,7 +79,8 @@ struct nvp_record {
     uint32_t overridden;
     uint32_t data;
     uint32_t clock_mode;
-    uint64_t modes;
+    uint32_t modes;
+    uint32_t odd;
     uint64_t clock_at_ns;
     uint64_t clock_start_ns;
     uint64_t clock_scale_ppm;

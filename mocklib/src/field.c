@@ -10,7 +10,7 @@ const void *nvp_data(const struct nvp_device *device, const unsigned char *half,
 }
 
 /* The code of the mode bits that do not hold: a device that is not present is lost, any other bit makes the reading unsupported. */
-static nvmlReturn_t need_code(uint64_t lacking)
+static nvmlReturn_t need_code(uint32_t lacking)
 {
     return (lacking & NVP_MODE_PRESENT) ? NVML_ERROR_GPU_IS_LOST : NVML_ERROR_NOT_SUPPORTED;
 }
@@ -53,9 +53,9 @@ nvmlReturn_t nvp_field_in(const struct nvp_device *device, const unsigned char *
     struct nvp_field field;
     memcpy(&field, NVP_FIELD_AT(half, id), sizeof field);
     *value = field.value;
-    if (NVP_LIKELY(nvp_meta(&field) == 0))
+    if (nvp_plain(nvp_meta(&field), half))
         return NVML_SUCCESS;
-    const uint64_t lacking = field.need & ~((const struct nvp_record *)(const void *)half)->modes;
+    const uint32_t lacking = field.need & ~((const struct nvp_record *)(const void *)half)->modes;
     if (lacking)
         return need_code(lacking);
     if (field.status != NVML_SUCCESS)
@@ -106,7 +106,7 @@ nvmlReturn_t nvp_string(const struct nvp_device *device, unsigned int id, char *
         struct nvp_field field;
         uint64_t unused;
         memcpy(&field, NVP_FIELD_AT(nvp_half, id), sizeof field);
-        code = NVP_LIKELY(nvp_meta(&field) == 0) ? NVML_SUCCESS : nvp_field_in(device, nvp_half, id, &unused);
+        code = nvp_plain(nvp_meta(&field), nvp_half) ? NVML_SUCCESS : nvp_field_in(device, nvp_half, id, &unused);
         if (NVP_LIKELY(code == NVML_SUCCESS)) {
             const void *text = nvp_data(device, nvp_half, field.value, field.extra);
             if (NVP_UNLIKELY(text == NULL)) {

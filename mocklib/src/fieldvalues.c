@@ -58,8 +58,7 @@ nvmlReturn_t nvp_h_field_values(const struct nvp_device *device, int count, nvml
             entry->nvmlReturn = entry->fieldId > nvp_image->field_id_limit ? NVML_ERROR_INVALID_ARGUMENT : NVML_ERROR_NOT_SUPPORTED;
             continue;
         }
-        uint32_t meta = nvp_load(device, row->field, &value);
-        entry->nvmlReturn = NVP_LIKELY(meta == 0) ? NVML_SUCCESS : nvp_number(device, row->field, &value);
+        entry->nvmlReturn = nvp_load(device, row->field, &value) ? NVML_SUCCESS : nvp_number(device, row->field, &value);
         if (entry->nvmlReturn == NVML_SUCCESS)
             put(entry, row->value_type, value);
     }

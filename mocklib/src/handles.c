@@ -16,7 +16,7 @@ nvmlReturn_t nvp_h_count(unsigned int *count)
 /* A device that is not present is lost: the lookup says so (ledger V09). */
 static nvmlReturn_t give(const struct nvp_device *device, nvmlDevice_t *handle)
 {
-    uint64_t modes;
+    uint32_t modes;
     NVP_READ_BEGIN(device)
         modes = ((const struct nvp_record *)(const void *)nvp_half)->modes;
     NVP_READ_END(device)

@@ -33,7 +33,8 @@ static bool sound_record(const unsigned char *bytes, uint64_t size, const unsign
     memcpy(&record, bytes, sizeof record);
     if (record.magic != NVP_RECORD_MAGIC || record.size != size || record.field_count != field_count)
         return false;
-    if (!within(sizeof record, field_count, sizeof(struct nvp_field), size) || record.clock_mode > NVP_CLOCK_SCALED)
+    if (!within(sizeof record, field_count, sizeof(struct nvp_field), size) || record.clock_mode > NVP_CLOCK_SCALED ||
+        record.odd != ~(record.modes << 24))
         return false;
     if (!within(record.motions, record.motion_count, sizeof(struct nvp_motion), size) || !within(record.overridden, (field_count + 7) / 8, 1, size))
         return false;

@@ -87,16 +87,19 @@ nvmlReturn_t nvp_h_shutdown(void)
 }
 
 /* Versions answer before init too: then the image is looked for without giving out handles. */
-static nvmlReturn_t with_image(void)
+static NVP_COLD nvmlReturn_t look_for_image(void)
 {
-    if (nvp_initialised())
-        return NVML_SUCCESS;
     pthread_mutex_lock(&lock);
     nvmlReturn_t code = nvp_initialised() ? NVML_SUCCESS : nvp_image_ensure();
     if (code == NVML_SUCCESS && !nvp_initialised())
         nvp_bind_records();
     pthread_mutex_unlock(&lock);
     return code == NVML_SUCCESS ? code : NVML_ERROR_UNINITIALIZED;
+}
+
+static NVP_INLINE nvmlReturn_t with_image(void)
+{
+    return NVP_LIKELY(nvp_initialised()) ? NVML_SUCCESS : look_for_image();
 }
 
 nvmlReturn_t nvp_h_driver_version(char *version, unsigned int length)
@@ -115,7 +118,7 @@ nvmlReturn_t nvp_h_cuda_version(int *version)
 {
     uint64_t value;
     nvmlReturn_t code = with_image();
-    if (code == NVML_SUCCESS)
+    if (code == NVML_SUCCESS && !nvp_load(&nvp_node, NVP_S_system_cuda_version, &value))
         code = nvp_number(&nvp_node, NVP_S_system_cuda_version, &value);
     if (code == NVML_SUCCESS)
         *version = (int)value;

@@ -104,7 +104,8 @@ static void act(const struct nvp_device *device, unsigned char *half, const stru
         clamp(device, half, step);
         break;
     case NVP_STEP_SET_MODE:
-        NVP_STORE(&record->modes, argument ? record->modes | step->mode : record->modes & ~(uint64_t)step->mode);
+        NVP_STORE(&record->modes, argument ? record->modes | step->mode : record->modes & ~step->mode);
+        NVP_STORE(&record->odd, ~(record->modes << 24));
         break;
     case NVP_STEP_REBASE:
         rebase(device, half, step);
