@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 from harness.stages.compare import rules
 from harness.stages.compare.judge import Actual, Expected, compare
 from harness.stages.importing import source
-from harness.stages.render import serving
-from harness.stores import captures, golden_reader, goldens
+from harness.stages.render import process, serving
+from harness.stores import captures, golden_reader, goldens, profiles
 from harness.tables import drivers
-from harness.text.document import Document
+from harness.text.document import LINE, Document
 from harness.words.state import State
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from harness.stages.compare.case import Case
     from harness.stages.importing.source import Source
     from harness.stages.render.process import Rendered
@@ -44,11 +46,19 @@ def _check_one(space: Workspace, name: str, renderer: str, ruled: list[rules.Rul
 
 
 def _view(space: Workspace, name: str, renderer: str, ruled: list[rules.Rule], view: str, text: Source, hashes: goldens.Hashes) -> Case:
-    expected = Expected(name, text.kind, source.leaves(text), text.to_bytes(), hashes.scrubbed, hashes.readings.whole)
-    verbatim = unmodelled(space, text)
-    rendered = serving.render(space.profile_path(name), space, view, verbatim)
+    profile = space.profile_path(name)
+    verbatim = verbatim_of(profile, text)
+    rendered = serving.render(profile, space, view, verbatim)
     driver = drivers.load(space.root).resolve(rendered.driver)
-    expected = Expected(**{**vars(expected), "unmodelled": frozenset(verbatim)})
+    expected = Expected(
+        id=name,
+        kind=text.kind,
+        leaves=source.leaves(text),
+        data=text.to_bytes(),
+        scrubbed=hashes.scrubbed,
+        readings=hashes.readings.whole,
+        unmodelled=frozenset(verbatim),
+    )
     return compare(expected, actual(rendered, text, renderer, name), state_texts(driver), ruled, VERSION)
 
 
@@ -77,14 +87,8 @@ def state_texts(driver: Driver) -> frozenset[str]:
     return frozenset(printed for code, printed in driver.texts.items() if printed and State.of_code(code) is not None)
 
 
-def unmodelled(space: Workspace, text: Source) -> dict[str, str]:
-    """Path -> text of the capture's elements that no row of its driver explains."""
-    if not isinstance(text, Document):
-        return {}
-    driver = drivers.load(space.root).resolve(text.get("driver_version") or "")
-    bare = {path for path, element in driver.layout.walk() if not (element.children or element.row or element.collapse or element.none)}
-    found = {}
-    for path, leaf in text.root.leaves():
-        if f"{driver.layout.name}/{source.plain(path)}" in bare:
-            found[path] = leaf
-    return found
+def verbatim_of(profile: Path, text: Source) -> dict[str, process.Verbatim]:
+    """What the profile keeps because no row explains it, each element in the form in which the capture has it."""
+    kept = profiles.load(profile).origin.get("unmodelled") or {}
+    nodes = dict(text.root.walk()) if isinstance(text, Document) else {}
+    return {path: (content, nodes[path].form if path in nodes else LINE) for path, content in kept.items()}

@@ -21,6 +21,8 @@ from harness.stages.render.reading import Traced
 from harness.words.errors import EXIT_ENVIRONMENT, EXIT_INPUT, GateError, InputError, MissingError, NvparityError
 
 LIMIT_S = 120.0
+Verbatim = tuple[str, str]
+"""Text and form (as of ``text.model``) of an element that is printed as the capture has it."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Job:
     """What to render.
 
     ``library``, ``image``: absolute paths.  ``root``: workspace whose driver nodes win over the shipped ones, None for those alone.  ``view``:
-    q-x or L.  ``answer``: file for the result.  ``verbatim``: path -> text of elements no row explains.
+    q-x or L.  ``answer``: file for the result.  ``verbatim``: elements no row explains.
     """
 
     library: str
@@ -36,7 +38,7 @@ class Job:
     root: str | None
     view: str = "q-x"
     answer: str = ""
-    verbatim: dict[str, str] = field(default_factory=dict)
+    verbatim: dict[str, Verbatim] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

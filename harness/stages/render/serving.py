@@ -81,7 +81,7 @@ def beside(profile: Path) -> Path:
     return profile.with_suffix(".img")
 
 
-def render(profile: Path, space: Workspace, view: str = "q-x", verbatim: dict[str, str] | None = None) -> Rendered:
+def render(profile: Path, space: Workspace, view: str = "q-x", verbatim: dict[str, process.Verbatim] | None = None) -> Rendered:
     """What nvidia-smi would print for ``profile``, by the builtin renderer in a process of its own."""
     job = process.Job(str(library()), str(image_of(profile, space)), str(space.root), view, verbatim=verbatim or {})
     return process.render(job)

@@ -27,10 +27,10 @@ class Rendering:
     trace: list[Traced]
 
 
-def query(driver: Driver, source: Source, verbatim: Mapping[str, str] | None = None) -> Rendering:
+def query(driver: Driver, source: Source, verbatim: Mapping[str, tuple[str, str]] | None = None) -> Rendering:
     """`nvidia-smi -q -x`: the driver's layout in nvidia-smi's own way of writing it.
 
-    ``verbatim``: path -> text of elements the layout places but no row explains.
+    ``verbatim``: path -> text and form of elements the layout places but no row explains.
     """
     walker = Walker(driver, source, verbatim)
     root = walker.root()
@@ -39,7 +39,7 @@ def query(driver: Driver, source: Source, verbatim: Mapping[str, str] | None = N
     return Rendering(rawbytes.encode(writer.write(root, layout, driver.dtd or None)), walker.trace(root))
 
 
-def listing(driver: Driver, source: Source, verbatim: Mapping[str, str] | None = None) -> Rendering:
+def listing(driver: Driver, source: Source, verbatim: Mapping[str, tuple[str, str]] | None = None) -> Rendering:
     """`nvidia-smi -L`: one line a GPU (the shape is that of the captures and of the binaries of 470 and 550)."""
     del verbatim
     lines, trace = [], []
@@ -58,10 +58,10 @@ def _text(driver: Driver, row: str, reading: Reading) -> str:
     return driver.text_of(reading.code) if reading.raw is None else driver.form(row).text(reading.raw)
 
 
-VIEWS: dict[str, Callable[[Driver, Source, Mapping[str, str] | None], Rendering]] = {"q-x": query, "L": listing}
+VIEWS: dict[str, Callable[[Driver, Source, Mapping[str, tuple[str, str]] | None], Rendering]] = {"q-x": query, "L": listing}
 
 
-def render(view: str, driver: Driver, source: Source, verbatim: Mapping[str, str] | None = None) -> Rendering:
+def render(view: str, driver: Driver, source: Source, verbatim: Mapping[str, tuple[str, str]] | None = None) -> Rendering:
     """The render of ``view`` (``q-x`` or ``L``); UsageError for another."""
     if view not in VIEWS:
         raise UsageError(f"no view {view!r}: q-x or L{did_you_mean(view, VIEWS)}")

@@ -30,10 +30,10 @@ class Source(Protocol):
 class Walker:
     """Builds the tree of one render.
 
-    ``verbatim``: path -> text of elements that the layout places but no row explains; they come from the capture, not from the library.
+    ``verbatim``: path -> text and form of elements that the layout places but no row explains; they come from the capture, not from the library.
     """
 
-    def __init__(self, driver: Driver, source: Source, verbatim: Mapping[str, str] | None = None) -> None:
+    def __init__(self, driver: Driver, source: Source, verbatim: Mapping[str, tuple[str, str]] | None = None) -> None:
         self._driver = driver
         self._source = source
         self._verbatim = verbatim or {}
@@ -63,7 +63,8 @@ class Walker:
 
     def _one(self, element: Element, place: Place, path: str) -> Iterator[Node]:
         if path in self._verbatim:
-            yield Node(element.name, self._verbatim[path], form=_FORMS[element.form])
+            text, form = self._verbatim[path]
+            yield Node(element.name, text, form=form)
             return
         if element.row is not None:
             yield self._leaf(element.name, element.row, place, element.form)
@@ -80,6 +81,8 @@ class Walker:
             return
         inside = "" if path == self._driver.layout.name else f"{path}/"
         children = [node for child in element.children for node in self._element(child, place, inside)]
+        if not children and element.collapse is None and not any(True for _ in element.rows()):
+            return  # nothing but elements no row explains, and this capture has none of them here
         node = tree(element.name, children)
         for name, row in element.attributes:
             reading = self._source.read(row, place)

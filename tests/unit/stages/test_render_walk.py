@@ -184,7 +184,7 @@ def test_an_element_no_row_explains_comes_from_the_capture_or_not_at_all():
     elements = gpu({"strange": {}}, {"fan_speed": "fan"})
     source = Answers({"fan": Reading(0, 1)}, {})
     assert b"strange" not in query(driver(elements), source).data
-    made = query(driver(elements), source, {"gpu[0]/strange": "7 Q"})
+    made = query(driver(elements), source, {"gpu[0]/strange": ("7 Q", "line")})
     assert b"\t\t<strange>7 Q</strange>\n\t\t<fan_speed>" in made.data
     assert "gpu[0]/strange" not in {entry.path for entry in made.trace}
 

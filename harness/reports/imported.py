@@ -1,0 +1,62 @@
+"""An import as text for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from harness.reports import table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from harness.stages.importing.pipeline import Imported
+
+SHOWN = 20
+_OPERATIONS = (("add", "gained"), ("remove", "lost"), ("rename", "renamed"), ("move", "moved"), ("replace", "changed"))
+
+
+def lines(made: Imported, root: Path) -> Iterator[str]:
+    """What was read, replaced, written and proven, one line a fact; paths are shown from ``root``."""
+    readings = made.readings
+    modelled = readings["elements"] - readings.get("unmodelled", 0)
+    yield f"{made.id}: {made.kind}, driver {made.driver or 'not said'}"
+    yield f"  elements {readings['elements']}: modelled {modelled}, unmodelled {readings.get('unmodelled', 0)}"
+    if made.states:
+        yield "  states: " + ", ".join(f"{count} x {text!r}" for text, count in made.states.items())
+    yield "  scrubbed: " + (", ".join(f"{family} {count}" for family, count in made.scrubbed.items()) or "nothing to scrub")
+    yield from (f"  looks like an identifier still: {line}" for line in made.residue)
+    yield from (f"  note: {note}" for note in made.notes)
+    yield from _listed("unmodelled", [f"{path}: {text!r}" for path, text in made.unmodelled.items()])
+    yield from _node(made)
+    yield from (f"  wrote {path.relative_to(root)}" for path in made.written)
+    for case in made.cases:
+        yield from _listed("finding", [table.line_of(finding) for finding in case.findings])
+        yield from (f"  drift: {line}" for line in case.drift)
+    yield f"  {outcome(made)}"
+
+
+def outcome(made: Imported) -> str:
+    """The last line: whether the mock prints what the node printed, and on what grounds."""
+    if not made.cases or made.kind == "edited":
+        return "edited: kept, not compared"
+    if not made.parity:
+        return f"NO PARITY: {sum(len(case.findings) for case in made.cases)} findings"
+    exact = sum(case.counts.exact for case in made.cases)
+    ground = "bytes equal" if all(case.bytes == "equal" for case in made.cases) else "readings equal"
+    verbatim = f", {len(made.unmodelled)} printed verbatim" if made.unmodelled else ""
+    return f"parity: rendered from the mock library, {ground}, {exact} elements exact{verbatim}"
+
+
+def _node(made: Imported) -> Iterator[str]:
+    if made.learnt is None:
+        return
+    yield f"  new driver node {made.learnt.version}, {len(made.learnt.changes)} changes to its parent (review profiles/drivers/{made.learnt.version}.yaml):"
+    for operation, word in _OPERATIONS:
+        yield from (f"    {word} {path}" for path in made.learnt.of(operation))
+
+
+def _listed(word: str, entries: list[str]) -> Iterator[str]:
+    yield from (f"  {word}: {entry}" for entry in entries[:SHOWN])
+    if len(entries) > SHOWN:
+        yield f"  and {len(entries) - SHOWN} more"

@@ -1,0 +1,43 @@
+"""A profile from `-L` alone: names and UUIDs, nothing else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from harness.stages import derive_shape
+from harness.stores import profiles
+from harness.words.errors import InputError
+from harness.words.state import State
+
+if TYPE_CHECKING:
+    from harness.text.listing import Listing
+
+DRIVER = "550.163.01"
+"""The driver of a node that does not say its own: the reference's default (configuration reference, ledger A05)."""
+
+
+def profile(listed: Listing, capture: str, driver: str | None = None) -> str:
+    """The profile, YAML, of the GPUs in ``listed``; every reading that `-L` does not show is absent.
+
+    Raises InputError for a list without GPUs or one whose first GPU is not number 0.
+    """
+    indices = [row.index for row in listed.gpus]
+    if not indices:
+        raise InputError("the list names no GPU: no profile can be made from it")
+    if indices != list(range(len(indices))):
+        raise InputError(f"the list has GPUs {', '.join(map(str, indices))}: without all from 0 on, their numbers cannot be served")
+    states: dict[str, State] = {}
+    gpus: list[tuple[dict[str, Any], dict[str, State]]] = [({"name": row.name, "uuid": row.uuid}, states) for row in listed.gpus]
+    written: dict[str, Any] = {
+        "format": 1,
+        "version": "1.0",
+        "system": {"driver_version": driver or DRIVER, "num_devices": len(indices)},
+        **derive_shape.devices(gpus),
+    }
+    written["origin"] = {
+        "capture": capture,
+        "driver": driver or f"{DRIVER} (the list does not say it: the reference's default)",
+        "layout": "-L",
+        "keys": {"name": "gpu/name", "uuid": "gpu/uuid"},
+    }
+    return profiles.dump(written)

@@ -1,0 +1,212 @@
+"""Import: read, join, scrub, learn the driver, derive, write, prove."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from harness.stages import derive, derive_node
+from harness.stages.compare import check
+from harness.stages.importing import joining, listed, naming, source, sources, staging
+from harness.stores import captures, goldens, profiles
+from harness.tables import drivers
+from harness.tables.shipped import shipped
+from harness.text import scrub
+from harness.text.document import Document
+from harness.text.listing import Listing
+from harness.text.transcript import VIEW_LIST, VIEW_QUERY
+from harness.words.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from harness.stages.compare.case import Case
+    from harness.stages.derive_node import Learnt
+    from harness.stages.importing.source import Source
+    from harness.stores.workspace import Workspace
+
+MAX_FILE = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What an import made.
+
+    ``readings``: leaves by kind (value, state, literal, list, unmodelled) and ``elements``, their sum; ``states``: texts that stand for states
+    -> how often; ``unmodelled``: path -> text; ``scrubbed``: family of identifiers -> distinct values replaced; ``learnt``: the driver node
+    written, None when the version's own node explains everything; ``residue``: lines that still look like identifiers; ``cases``: the proof,
+    one a view; ``written``: the files.
+    """
+
+    id: str
+    kind: str
+    driver: str | None
+    readings: dict[str, int]
+    states: dict[str, int]
+    unmodelled: dict[str, str]
+    scrubbed: dict[str, int]
+    learnt: Learnt | None
+    residue: list[str]
+    cases: list[Case]
+    written: list[Path]
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def parity(self) -> bool:
+        """Whether every view renders as the original was."""
+        return all(case.parity for case in self.cases)
+
+
+@dataclass(frozen=True)
+class _Given:
+    """The files, by view: raw bytes, scrubbed bytes, and what the scrubbed bytes say."""
+
+    raw: dict[str, bytes]
+    scrubbed: dict[str, bytes]
+    texts: dict[str, Source]
+    report: dict[str, int]
+
+    @property
+    def query(self) -> Document | None:
+        text = self.texts.get(VIEW_QUERY)
+        return text if isinstance(text, Document) else None
+
+    @property
+    def driver(self) -> str | None:
+        return None if self.query is None else self.query.get("driver_version")
+
+    @property
+    def names(self) -> list[str]:
+        if self.query is not None:
+            return [block.get("product_name") or "gpu" for block in self.query.gpus]
+        text = self.texts[VIEW_LIST]
+        return [row.name for row in text.gpus] if isinstance(text, Listing) else []
+
+
+def run(space: Workspace, files: list[Path], name: str | None = None, given_source: str | None = None, *, edited: bool = False) -> Imported:
+    """Import ``files`` (a query, a list, or both of one node) into ``space`` as ``name`` (proposed when None).
+
+    Nothing is written before everything is made and rendered; then it is renamed into place.  Raises InputError for files that are no
+    captures, disagree, or an id that exists; UsageError for more files than views.
+    """
+    given = _read(files, edited=edited)
+    chosen = name or naming.propose(given.names, given.driver, _products(space), {*space.ids(), *space.profile_ids()})
+    staging.check_free(space, chosen)
+    with staging.stage(space) as staged:
+        learnt = _learn(staged, given)
+        readings, states, unmodelled = _profile(staged, given, chosen)
+        _write(staged, given, chosen, given_source)
+        cases = check.check(staged, [chosen])
+        written = staging.settle(staged, space, chosen, None if learnt is None else learnt.version)
+    sources.write(space)
+    first = next(iter(given.texts.values()))
+    return Imported(
+        id=chosen,
+        kind=first.kind,
+        driver=given.driver,
+        readings=readings,
+        states=states,
+        unmodelled=unmodelled,
+        scrubbed={family: count for family, count in given.report.items() if count},
+        learnt=learnt,
+        residue=[f"line {left.line}: {left.family}: {left.text}" for data in given.scrubbed.values() for left in scrub.residue(data)],
+        cases=cases,
+        written=written,
+        notes=_notes(given),
+    )
+
+
+def _read(files: list[Path], *, edited: bool) -> _Given:
+    """Read, tell apart, scrub together, read again."""
+    contents: dict[str, bytes] = {}
+    views: dict[str, str] = {}
+    for path in files:
+        data = _bytes(path)
+        view = source.view(source.read(data, str(path), edited=edited))
+        if view in views:
+            raise UsageError(f"{path}: {views[view]} is a capture of the same view ({view}); one import takes a query, a list, or one of each")
+        views[view] = str(path)
+        contents[view] = data
+    ordered = {view: contents[view] for view in (VIEW_QUERY, VIEW_LIST) if view in contents}
+    cleaned = scrub.scrub(ordered)
+    texts = {view: source.read(cleaned.files[view], views[view], edited=edited) for view in ordered}
+    query, rows = texts.get(VIEW_QUERY), texts.get(VIEW_LIST)
+    if isinstance(query, Document) and isinstance(rows, Listing):
+        joining.join(query, rows, (views[VIEW_QUERY], views[VIEW_LIST]))
+    return _Given(ordered, dict(cleaned.files), texts, cleaned.report)
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        if path.stat().st_size > MAX_FILE:
+            raise InputError(f"{path}: larger than {MAX_FILE >> 20} MiB: no capture is")
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def _products(space: Workspace) -> dict[str, str]:
+    return {**naming.products(shipped("profiles") / "boards.yaml"), **naming.products(space.profiles / "boards.yaml")}
+
+
+def _learn(staged: Workspace, given: _Given) -> Learnt | None:
+    """Write the node of a version that the tree does not fully explain."""
+    if given.query is None:
+        return None
+    if given.driver is None:
+        raise InputError("the capture has no driver_version: what it prints cannot be told from other drivers")
+    tree = drivers.load(staged.root)
+    learnt = derive_node.learn(given.query, tree.resolve(given.driver), tree)
+    if learnt is not None:
+        goldens.write_whole(staged.profiles / "drivers" / f"{learnt.version}.yaml", learnt.text.encode())
+    return learnt
+
+
+def _profile(staged: Workspace, given: _Given, name: str) -> tuple[dict[str, int], dict[str, int], dict[str, str]]:
+    """Write the profile; leaves by kind, states by text, and what no row explains."""
+    path = staged.profile_path(name)
+    if given.query is None:
+        rows = given.texts[VIEW_LIST]
+        if not isinstance(rows, Listing):
+            raise InputError("the list cannot be read as one")
+        goldens.write_whole(path, listed.profile(rows, name).encode())
+        leaves = source.leaves(rows)
+        return {"elements": len(leaves), "value": len(leaves)}, {}, {}
+    driver = drivers.load(staged.root).resolve(given.driver or "")
+    derived = derive.derive(given.query, driver, name)
+    goldens.write_whole(path, _with_unmodelled(derived.text, derived.verbatim).encode())
+    states = Counter(reading.text for reading in derived.readings if reading.kind in ("state", "literal"))
+    return derived.counts, dict(states.most_common()), derived.verbatim
+
+
+def _with_unmodelled(text: str, verbatim: dict[str, str]) -> str:
+    """The profile with what no row explains in its origin, so that it is printed again."""
+    if not verbatim:
+        return text
+    written: dict[str, Any] = yaml.safe_load(text)
+    written["origin"]["unmodelled"] = verbatim
+    return profiles.dump(written)
+
+
+def _write(staged: Workspace, given: _Given, name: str, given_source: str | None) -> None:
+    """Write the capture and its golden."""
+    kind = next(iter(given.texts.values())).kind
+    views = {
+        view: captures.View(
+            goldens.golden_reader.sha256(given.raw[view]), goldens.golden_reader.sha256(given.scrubbed[view]), len(given.scrubbed[view])
+        )
+        for view in given.texts
+    }
+    counts = {family: count for family, count in given.report.items() if count}
+    sidecar = captures.Sidecar(name, kind, given.driver, views, sources.parse(given_source), counts, _notes(given))
+    captures.write(staged.captures, captures.Capture(sidecar, dict(given.texts)))
+    goldens.write(
+        staged.golden, goldens.make(name, kind, given.raw, given.scrubbed, "import", "taken from the bytes of the file when it was imported")
+    )
+
+
+def _notes(given: _Given) -> tuple[str, ...]:
+    return tuple(f"line {note.line}: {note.what}" for text in given.texts.values() for note in text.notes)
