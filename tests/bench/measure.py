@@ -10,6 +10,7 @@ from pathlib import Path
 from harness.stages.render import serving
 from harness.stores.workspace import Workspace
 from mocklib import binding, build
+from mocklib import state as states
 from mocklib.gen import handlers
 from tests.bench import cases as table
 from tests.bench import machine, program, startup
@@ -45,7 +46,7 @@ def serve(profile: str, library: Path, folder: Path) -> Served:
     serving.write_image(copied, space, serving.beside(copied))
     image, state = folder / "image", folder / "state"
     shutil.copyfile(serving.beside(copied), image)
-    serving.make_state(image, state)
+    states.create(state, image.read_bytes())
     loop, empty = program.built(ROOT / "build" / "bench")
     variables = {"NVPARITY_IMAGE": str(image), "MOCK_NVML_STATE": str(state), "MOCK_NVML_CONFIG": str(copied)}
     return Served(Loop(loop, empty, library, variables), image, state, copied)
