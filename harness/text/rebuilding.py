@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from harness.text import clocklists, quoting
 from harness.text.lines import NAME
 from harness.text.model import BLOCK, CLOSED, EMPTY, LINE, MINIMAL, PLAIN, TREE, Node
-from harness.text.scanner import MAX_DEPTH
+from harness.text.scanner import MAX_DEPTH, MAX_TAGS
 from harness.text.transcribing import ABSENT, CLOSED_WORD, EMPTY_WORD, STEP
 from harness.words.errors import InputError
 
 MAX_GPUS = 4096
-MAX_NODES = 2_000_000
-"""The most elements a transcript may unfold to; 72 GPUs with full lists have some 60 000."""
+MAX_NODES = MAX_TAGS
+"""The most elements a transcript may unfold to: as many as a text may have."""
 
 _LINE = re.compile(rf"((?:{STEP})*)(?:gpu ([0-9,-]{{1,200}})|(@?)({NAME})(?:: (.+))?)")
 
@@ -73,6 +73,7 @@ class Rebuilder:
                 raise self._error(line, "a gpu line stands at the left margin")
             places = self._places(line)
             self.position += 1
+            self._foresee(len(places), line)
             nodes = [Node("gpu", form=TREE) for _ in places]
             self._count(len(nodes), line)
             self._attributes(list(nodes), 1)
@@ -84,6 +85,12 @@ class Rebuilder:
                     raise self._error(line, f"GPU {place} has no reading")
                 blocks[place] = node
         return blocks
+
+    def _foresee(self, gpus: int, line: _Line) -> None:
+        """Refuses a block whose lines, once for each of ``gpus``, are too many, before any is unfolded."""
+        end = next((at for at in range(self.position, len(self.lines)) if not self.lines[at].depth), len(self.lines))
+        if self.nodes + (end - self.position) * gpus > MAX_NODES * 2:
+            raise self._too_many(line)
 
     def _places(self, line: _Line) -> list[int]:
         places: list[int] = []
@@ -119,7 +126,10 @@ class Rebuilder:
             self._attributes(nodes, depth + 1)
             self._children(nodes, depth + 1, line)
             return [node if node is not None and node.children else None for node in nodes]
-        nodes = [self._leaf(line, word) for word in self._spread(line, count)]
+        if len(line.words) == 1 and line.words[0].startswith("{"):
+            nodes = self._lists(line, line.words, count)
+        else:
+            nodes = [self._leaf(line, word) for word in self._spread(line, count)]
         self._attributes(nodes, depth + 1)
         return nodes
 
@@ -161,14 +171,21 @@ class Rebuilder:
             return Node(line.tag, self._value(line, word[style.end() - 1 :]), form=LINE, escape=MINIMAL if style[1] == MINIMAL else PLAIN)
         return Node(line.tag, self._value(line, word), form=LINE)
 
-    def _list(self, line: _Line, word: str) -> Node:
+    def _lists(self, line: _Line, words: list[str], count: int) -> list[Node | None]:
+        """A clock list that stands for all GPUs, counted before it is unfolded for each."""
+        first = self._list(line, words[0])
+        self._count(len(first.children) * (count - 1), line)
+        return [first, *(self._list(line, words[0], counted=True) for _ in range(count - 1))]
+
+    def _list(self, line: _Line, word: str, *, counted: bool = False) -> Node:
         try:
             node = clocklists.decode(word)
         except ValueError as error:
             raise self._error(line, str(error)) from None
         if line.tag != clocklists.TAG:
             raise self._error(line, f"a clock list stands in <{clocklists.TAG}> only")
-        self._count(len(node.children), line)
+        if not counted:
+            self._count(len(node.children), line)
         return node
 
     def _value(self, line: _Line, word: str) -> str:
@@ -180,7 +197,10 @@ class Rebuilder:
     def _count(self, more: int, line: _Line) -> None:
         self.nodes += more
         if self.nodes > MAX_NODES:
-            raise self._error(line, f"the transcript unfolds to more than {MAX_NODES} elements and is refused")
+            raise self._too_many(line)
+
+    def _too_many(self, line: _Line) -> InputError:
+        return self._error(line, f"the transcript unfolds to more than {MAX_NODES} elements and is refused")
 
     def _parse(self, number: int, text: str) -> _Line:
         match = _LINE.fullmatch(text)

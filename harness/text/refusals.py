@@ -44,7 +44,7 @@ def not_a_capture(text: str, name: str, view: str = "-q -x") -> InputError:
         if match:
             reason = match[1].strip() if pattern.groups else ""
             if "NVML init" in what:
-                reason = reason[:1].lower() + reason[1:]
+                reason = reason.lower()
             return InputError(f"{name}: not an nvidia-smi capture: {what.format(reason)}")
     element = _ELEMENT.search(head)
     if element:

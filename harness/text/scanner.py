@@ -17,6 +17,8 @@ from harness.words.errors import InputError
 _NAME = re.compile(rf"(?=.{{1,100}}$){forms.NAME}")
 ROOT_TAG = "nvidia_smi_log"
 MAX_DEPTH = 64
+MAX_TAGS = 1_000_000
+"""The most tags in one text; 72 GPUs with full clock lists have under 300 000."""
 
 
 @dataclass(slots=True)
@@ -86,6 +88,8 @@ class _Scanner:
     """A line that was complex and its offset, to count on from."""
 
     def run(self) -> Scan:
+        if self.text.count("<") > MAX_TAGS:
+            raise InputError(f"{self.name}: more than {MAX_TAGS} tags; a capture of 72 GPUs has under 300 000, the file is refused")
         lines = self.text.split("\n")
         memo: dict[str, forms.Line] = {}
         number, count = 0, len(lines)

@@ -1,0 +1,53 @@
+"""Small texts in nvidia-smi's layout, written by hand: what a test changes, it names."""
+
+from __future__ import annotations
+
+UUIDS = ("GPU-5c89852c-d268-c3f3-1b07-005d5ae1dc3f", "GPU-12dbc309-318a-ced6-e49a-edc394c43325")
+
+GPU = """\
+	<gpu id="00000000:0{bus}:00.0">
+		<product_name>{name}</product_name>
+		<mig_devices>
+			None
+		</mig_devices>
+		<serial>165052200382{bus}</serial>
+		<uuid>{uuid}</uuid>
+		<platformInfo>
+			<chassis_serial_number></chassis_serial_number>
+			<slot_number>N/A</slot_number>
+		</platformInfo>
+		<temperature>
+			<gpu_temp>3{bus} C</gpu_temp>
+		</temperature>
+		<supported_clocks>
+			<supported_mem_clock>
+				<value>1215 MHz</value>
+				<supported_graphics_clock>255 MHz</supported_graphics_clock>
+				<supported_graphics_clock>240 MHz</supported_graphics_clock>
+				<supported_graphics_clock>225 MHz</supported_graphics_clock>
+				<supported_graphics_clock>210 MHz</supported_graphics_clock>
+			</supported_mem_clock>
+		</supported_clocks>
+		<processes>
+		</processes>
+	</gpu>
+
+"""
+
+
+def query(gpus: int = 1, attached: int | None = None) -> str:
+    """A `-q -x` text of ``gpus`` GPUs in nvidia-smi's own layout."""
+    blocks = "".join(GPU.format(bus=place + 1, name="NVIDIA A100-SXM4-40GB", uuid=UUIDS[place]) for place in range(gpus))
+    return (
+        '<?xml version="1.0" ?>\n<!DOCTYPE nvidia_smi_log SYSTEM "nvsmi_device_v12.dtd">\n<nvidia_smi_log>\n'
+        "\t<timestamp>Fri Aug 21 10:21:36 2026</timestamp>\n\t<driver_version>570.148.08</driver_version>\n"
+        f"\t<attached_gpus>{gpus if attached is None else attached}</attached_gpus>\n{blocks}</nvidia_smi_log>\n"
+    )
+
+
+LIST = """\
+GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-5c89852c-d268-c3f3-1b07-005d5ae1dc3f)
+  MIG 3g.20gb     Device  0: (UUID: MIG-dcf43e8e-5d19-5fa8-8b1d-8aaca1e467f0)
+  MIG 1g.5gb      Device  1: (UUID: MIG-6b84cf06-0978-530f-bea3-dd6108f98ebf)
+GPU 1: NVIDIA A100-SXM4-40GB (UUID: GPU-12dbc309-318a-ced6-e49a-edc394c43325)
+"""
