@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from mocklib import fields as tables
 from mocklib.fields import FieldDef
-from mocklib.spec import CLOCKS, Clock, FieldValue, ImageError, ImageSpec, Pages, Process
+from mocklib.spec import CLOCKS, Clock, FieldValue, ImageError, ImageSpec, Pages, Process, Track
 from mocklib.structs import constants, structs
 
 MASK = 0xFFFFFFFFFFFFFFFF
@@ -43,6 +44,7 @@ class RecordWriter:
         self.data = bytearray()
         self.inner: list[int] = []  # places in data of 32-bit offsets that count from the start of the record
         self.variable: list[int] = []  # fields whose value is an offset in data
+        self.marked: list[int] = []  # fields that are overridden
 
     def put(self, definition: FieldDef, given: FieldValue, spec: ImageSpec) -> None:
         """Take one field; ValueError or TypeError where the value is not of the field's type."""
@@ -131,11 +133,17 @@ class RecordWriter:
             entry.used_bytes, entry.protected_bytes, entry.name_size = process.used_bytes, process.protected_bytes, len(names[number])
         return self._entries(packed, names, "name")
 
+    def mark(self, fields: Iterable[int]) -> None:
+        """Mark fields as overridden, so that a reset knows what to put back."""
+        self.marked += fields
+
     def finish(self) -> bytes:
         """The record: head, fields, motions, marks of what is overridden, variable data."""
         ffi, head = self.ffi, self.head
         motions = bytes(ffi.buffer(ffi.new("struct nvp_motion[]", self.motions)))
-        marks = bytes((len(self.fields) + 63) // 64 * 8)
+        marks = bytearray((len(self.fields) + 63) // 64 * 8)
+        for index in self.marked:
+            marks[index // 8] |= 1 << index % 8
         head.motions = ffi.sizeof("struct nvp_record") + ffi.sizeof(self.fields)
         head.motion_count = len(self.motions)
         head.overridden = head.motions + len(motions)
@@ -151,7 +159,7 @@ class RecordWriter:
         size = head.data + len(self.data)
         head.size = size + (-size % ALIGN)
         head.magic = constants()["NVP_RECORD_MAGIC"]
-        return bytes(ffi.buffer(head)) + bytes(ffi.buffer(self.fields)) + motions + marks + bytes(self.data) + bytes(-size % ALIGN)
+        return bytes(ffi.buffer(head)) + bytes(ffi.buffer(self.fields)) + motions + bytes(marks) + bytes(self.data) + bytes(-size % ALIGN)
 
 
 @dataclass(frozen=True)
@@ -162,6 +170,7 @@ class RecordView:
     modes: frozenset[str]
     clock: Clock
     overridden: frozenset[str]
+    tracks: tuple[Track, ...] = ()
 
 
 def read_record(data: bytes, known: dict[str, FieldDef]) -> RecordView:
@@ -173,24 +182,43 @@ def read_record(data: bytes, known: dict[str, FieldDef]) -> RecordView:
     if head.magic != constants()["NVP_RECORD_MAGIC"] or head.field_count != len(known) or head.size > len(data):
         raise ImageError("a record is not sound")
     fields = ffi.cast("struct nvp_field *", ffi.from_buffer(data) + ffi.sizeof("struct nvp_record"))
-    values = {name: _value(data, fields[definition.index], definition) for name, definition in known.items()}
+    motions = ffi.cast("struct nvp_motion *", ffi.from_buffer(data) + head.motions)
+    if head.motions + head.motion_count * ffi.sizeof("struct nvp_motion") > len(data):
+        raise ImageError("a record is not sound")
+    tracks: list[Track] = []
+    values = {name: _value(data, fields[definition.index], definition, motions, tracks, int(head.clock_at_ns)) for name, definition in known.items()}
     modes = frozenset(mode for number, mode in enumerate(tables.MODES) if head.modes >> number & 1)
     name = next(name for name, number in CLOCKS.items() if number == head.clock_mode)
     clock = Clock(name, int(head.clock_at_ns), head.clock_scale_ppm / 1_000_000, int(head.clock_start_ns))
     marks = data[head.overridden : head.overridden + (len(known) + 7) // 8]
     overridden = frozenset(name for name, definition in known.items() if marks[definition.index // 8] >> definition.index % 8 & 1)
-    return RecordView(values, modes, clock, overridden)
+    return RecordView(values, modes, clock, overridden, tuple(tracks))
 
 
-def _value(data: bytes, field: Any, definition: FieldDef) -> FieldValue:
-    """One field as FieldValue; a moving one gives its base and kind."""
+def _value(data: bytes, field: Any, definition: FieldDef, motions: Any, tracks: list[Track], at_ns: int) -> FieldValue:
+    """One field as FieldValue; a track it steps through is added to ``tracks``."""
     if field.status:
         return FieldValue(status=int(field.status))
     if definition.type in tables.NUMBERS:
         value = int(field.value)
-        return FieldValue(value - (1 << 64) if definition.type == "i64" and value >> 63 else value, kind=int(field.kind))
+        rate = 0
+        if field.kind == 1:
+            rate = int(motions[field.extra].rate)
+            # the writer lets every ramp start at the clock's instant: the base is moved there
+            value = (value + rate * (at_ns - int(motions[field.extra].start_ns)) // 1_000_000_000) & MASK
+        elif field.kind == 2:
+            rate = len(tracks)
+            tracks.append(_track(data, motions[field.extra]))
+        return FieldValue(value - (1 << 64) if definition.type == "i64" and value >> 63 else value, kind=int(field.kind), rate=rate)
     own = data[field.value : field.value + field.extra]
     return FieldValue(_variable(data, own, definition.type))
+
+
+def _track(data: bytes, motion: Any) -> Track:
+    """The samples of a motion."""
+    samples = data[motion.samples : motion.samples + 8 * motion.sample_count]
+    numbers = tuple(int.from_bytes(samples[place : place + 8], "little") for place in range(0, len(samples), 8))
+    return Track(numbers, int(motion.period_ns), int(motion.start_ns), bool(motion.loop))
 
 
 def _variable(data: bytes, own: bytes, kind: str) -> Any:
