@@ -1,37 +1,42 @@
 """The wheel's build hook, and the one way to build the library: ``python hatch_build.py FLAVOUR FOLDER`` is what the nox sessions run.
 
-The wheel carries, beside the packages: the library and the header-made parts (``mocklib/_built``), and what the command needs at run time without
-a checkout (``harness/_data``: driver tree, profiles, goldens, captures as transcripts).
+The wheel carries, beside the packages: the library and the modules made from the vendor's header (as ``mocklib/_built``), and what the command
+needs at run time without a checkout (as ``harness/_data``: driver tree, profiles, goldens, captures as transcripts).  In a checkout the same
+things stay in ``build/`` and at the root.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
+import sysconfig
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent
-BUILT = ROOT / "mocklib" / "_built"
-DATA = {folder: f"harness/_data/{folder}" for folder in ("profiles", "golden", "captures")}
+DATA = ("profiles", "golden", "captures")
 
 
 def build_library(flavour: str, out: Path) -> Path:
     """Build the library of ``flavour`` (release, sanitize, killpoints) into ``out`` where its inputs changed; the path of libnvidia-ml.so.1."""
     sys.path.insert(0, str(ROOT))
-    from mocklib import build
+    from harness.stages import building
+    from mocklib.build import BuildError
 
     try:
-        return build.library(flavour, out)
-    except build.BuildError as error:
+        return building.build_library(flavour, out)
+    except BuildError as error:
         raise SystemExit(f"the library cannot be built: {error}") from error
 
 
-def _has_compiler() -> bool:
-    """Whether CC or a cc is there, so that no zig has to be fetched."""
-    import os
+def packed_files(library: Path) -> dict[str, str]:
+    """What the wheel holds beside the packages: file or folder -> its place in the wheel."""
+    from mocklib import build
 
-    return bool(os.environ.get("CC")) or shutil.which("cc") is not None
+    made = sorted(build.generated_folder(library.parent).glob("zz_generated_*.py"))
+    files = {str(path): f"mocklib/_built/{path.name}" for path in (library, *made)}
+    return files | {str(ROOT / folder): f"harness/_data/{folder}" for folder in DATA if (ROOT / folder).is_dir()}
 
 
 try:
@@ -47,23 +52,15 @@ else:
 
         def dependencies(self) -> list[str]:
             """Zig where the machine has no C compiler."""
-            return [] if _has_compiler() else ["ziglang"]
+            return [] if os.environ.get("CC") or shutil.which("cc") else ["ziglang"]
 
         def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-            """Build the library, tag the wheel for this machine, name the files that travel in it."""
-            build_library("release", BUILT)
+            """Build the library, tag the wheel for this machine (it links libc alone, no Python), name the files that travel in it."""
+            library = build_library("release", ROOT / "build" / "lib" / "release")
             build_data["pure_python"] = False
-            build_data["tag"] = f"py3-none-{_platform_tag()}"
-            build_data["artifacts"] += ["/mocklib/_built/**"]
+            build_data["tag"] = f"py3-none-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
             if version != "editable":
-                build_data["force_include"].update({str(ROOT / source): target for source, target in DATA.items() if (ROOT / source).is_dir()})
-
-
-def _platform_tag() -> str:
-    """The wheel tag of this machine: the library links libc alone, no Python."""
-    import sysconfig
-
-    return sysconfig.get_platform().replace("-", "_").replace(".", "_")
+                build_data["force_include"].update(packed_files(library))
 
 
 if __name__ == "__main__":

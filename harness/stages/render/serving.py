@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 import filelock
 
 import mocklib
+from harness.stages import building
 from harness.stages import compile as compiling
 from harness.stages.render import process
 from harness.stores import images, profiles
 from harness.tables import drivers
 from harness.words.errors import InputError, MissingError
-from mocklib import build, image
+from mocklib import build, image, state
 
 if TYPE_CHECKING:
     from harness.stages.render.process import Rendered
@@ -52,7 +53,7 @@ def _build() -> Path:
     out = _CHECKOUT / "build" / "lib" / "release"
     out.parent.mkdir(parents=True, exist_ok=True)
     with filelock.FileLock(out.parent / "release.lock"):
-        return build.library("release", out)
+        return building.build_library("release", out)
 
 
 def image_bytes(profile: Path, space: Workspace) -> bytes:
@@ -74,6 +75,11 @@ def image_of(profile: Path, space: Workspace) -> Path:
 def write_image(profile: Path, space: Workspace, target: Path) -> None:
     """Compile ``profile`` into ``target``, whole and renamed."""
     image.write(target, image_bytes(profile, space))
+
+
+def make_state(image_path: Path, target: Path) -> None:
+    """A fresh state of the image, written whole to ``target``."""
+    state.create(target, image_path.read_bytes())
 
 
 def beside(profile: Path) -> Path:
