@@ -93,7 +93,8 @@ def _slots(driver: Driver) -> list[Slot]:
 
 def gates(driver: Driver) -> dict[str, int]:
     """Functions that the driver's branch does not have yet: they answer FUNCTION_NOT_FOUND before anything else (ledger g6)."""
-    return {name: FUNCTION_NOT_FOUND for name, (first, _) in fields.since().items() if first > driver.version.branch and first > _OLDEST}
+    branch = max(driver.version.branch, _OLDEST)
+    return {name: FUNCTION_NOT_FOUND for name, (first, _) in fields.since().items() if first > branch and name not in driver.functions}
 
 
 _OLDEST = 470

@@ -103,6 +103,11 @@ def _offset(key: str) -> Callable[[Values], int | None]:
     return made
 
 
+def _platform(value: Any) -> Callable[[Values], Any]:
+    """A member of the platform block: ``value`` where another member is given, nothing where the block is absent (E01)."""
+    return lambda values: value if _has(values, "platform.") else None
+
+
 _BY_NAME: Mapping[str, Callable[[Values], Any]] = {
     "board_id": _board_id,
     "performance_state": lambda _: "P0",  # K01
@@ -122,6 +127,14 @@ _BY_NAME: Mapping[str, Callable[[Values], Any]] = {
     "fabric.status": lambda values: 0 if _has(values, "fabric.") else None,  # T05
     "fabric.clique_id": lambda values: 0 if _has(values, "fabric.") else None,
     "fabric.cluster_uuid": lambda values: "0" * 32 if _has(values, "fabric.") else None,
+    "platform.slot_number": _platform(0xFF),  # a place the platform does not report: printed N/A beside members that are
+    "platform.tray_index": _platform(0xFF),
+    "platform.host_id": _platform(0xFF),
+    "platform.peer_type": _platform("direct_connected"),  # E05
+    "platform.chassis_serial_number": _platform(""),
+    "platform.fabric_guid": _platform("0" * 32),  # E07
+    "platform.module_id": lambda values: values.get("module_id") if _has(values, "platform.") else None,  # E06
+    "module_id": _from("platform.module_id"),
     "repair.channel_pending": _repair_pending,
     "repair.tpc_pending": lambda values: False if _at_least(values, "ampere") else None,
     "repair.unrepairable_memory": _unrepairable,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.stages import compile as compiling
-from harness.stages import compile_defaults, compile_device, derive_lists, derive_shape
+from harness.stages import compile_device, derive_lists, derive_shape
 from harness.stages.derive_walk import LITERAL, STATE, UNMODELLED, VALUE, Reading, Walker
 from harness.stores import profiles
 from harness.stores.profiles import Device
@@ -67,7 +67,7 @@ def derive(document: Document, driver: Driver, capture: str = "") -> Derived:
     if "driver_version" not in system:
         raise InputError("the capture does not say its driver version: no profile can be made from it")
     for gpu in gpus:
-        _keep_states(gpu)
+        _keep_states(gpu, driver)
     written: dict[str, Any] = {"format": 1, "version": "1.0", "system": system}
     if clock:
         written["clock"] = clock
@@ -163,15 +163,24 @@ def _settled(readings: list[Reading], gpus: list[Gpu], driver: Driver) -> list[R
     return settled
 
 
-def _keep_states(gpu: Gpu) -> None:
-    """Drop the states a profile need not say: a key without value and default answers NOT_SUPPORTED anyway."""
+def _keep_states(gpu: Gpu, driver: Driver) -> None:
+    """Drop the states a profile need not say: what is served without them prints the same text."""
     for key, state in list(gpu.states.items()):
-        if state is not State.NOT_SUPPORTED:
+        if state is not State.NOT_SUPPORTED or key == "minor_number":  # whose default is the index
             continue
         known = keys.device_keys().get(key)
         if known is None:
             served = compile_device.device_fields(Device(gpu.values, {}), 0).get(key)
             if served is None or served.status:
                 del gpu.states[key]
-        elif compile_defaults.default(key, gpu.values) is None:
+        elif _prints_absence(key, compile_device.value_of(key, gpu.values), driver):
             del gpu.states[key]
+
+
+def _prints_absence(key: str, value: Any, driver: Driver) -> bool:
+    """Whether a key's default prints as not supported: there is none, or the rows' formats have N/A for it."""
+    if value is None:
+        return True
+    own = [row.id for row in rows.load().values() if row.field == key and row.id in driver.routes]
+    texts = {driver.form(row).text(value) for row in own if isinstance(value, (int, str))}
+    return texts == {driver.text_of(State.NOT_SUPPORTED.code or 3)}

@@ -7,14 +7,17 @@ verbatim, with its position.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import Any
 
-from harness.stages.derive_walk import UNMODELLED, Walker
+from harness.stages import compile as compiling
+from harness.stages.derive_walk import UNMODELLED, VALUE, Walker
 from harness.stores import profiles
-from harness.tables import differ
-from harness.tables.drivers import Driver, DriverTree
+from harness.tables import differ, rows
+from harness.tables.drivers import Driver, DriverTree, needed_rows
 from harness.tables.layout import Element, with_children
+from harness.tables.rows import Route
 from harness.text.document import Document, Node
 from harness.text.model import REPEATED
 
@@ -49,15 +52,20 @@ def learn(document: Document, driver: Driver, tree: DriverTree) -> Learnt | None
     """
     if document.kind == "edited" or not document.gpus:
         return None
-    known = _by_path(tree)
+    donors = _donors(tree, driver)
+    known = {path: element for path, (element, _) in donors.items()}
     root = _merge(driver.layout, [document.root], "", known)
+    root = _settle_predicates(root, document, driver)
     root = _without_rows(root, document, driver)
     root = with_children(driver.layout, root.children)
     changes = differ.difference(driver.layout, root)
     dtd = document.doctype or driver.dtd
     if not changes and not driver.assumed and dtd == driver.dtd:
         return None
-    return Learnt(driver.version.text, profiles.dump(_spec(driver, tree, changes, dtd)), tuple(changes))
+    spec = _spec(driver, tree, changes, dtd)
+    _carry_routes(spec, root, driver, donors)
+    _carry_functions(spec, document, replace(driver, layout=root))
+    return Learnt(driver.version.text, profiles.dump(spec), tuple(changes))
 
 
 def _spec(driver: Driver, tree: DriverTree, changes: list[dict[str, Any]], dtd: str) -> dict[str, Any]:
@@ -73,13 +81,73 @@ def _spec(driver: Driver, tree: DriverTree, changes: list[dict[str, Any]], dtd: 
     return own
 
 
-def _by_path(tree: DriverTree) -> dict[str, Element]:
-    """Every element of every driver by path, newer drivers last (they win)."""
-    found: dict[str, Element] = {}
-    for version in tree.versions():
-        for path, element in tree.resolve(version).layout.walk():
-            found[path.partition("/")[2]] = element
+def _donors(tree: DriverTree, driver: Driver) -> dict[str, tuple[Element, Driver]]:
+    """Every element of every driver by path, with the driver it is taken from: the one nearest to ``driver`` by branch."""
+    found: dict[str, tuple[Element, Driver]] = {}
+    for version in sorted(tree.versions(), key=lambda known: abs(known.branch - driver.version.branch), reverse=True):
+        donor = tree.resolve(version)
+        for path, element in donor.layout.walk():
+            found[path.partition("/")[2]] = (element, donor)
     return found
+
+
+def _carry_routes(spec: dict[str, Any], root: Element, driver: Driver, donors: dict[str, tuple[Element, Driver]]) -> None:
+    """Routes, formats, field ids and slots of what the layout gained: inside a section that gained an element, all rows as the donor asks them."""
+    for path, block in root.walk():
+        below = path.partition("/")[2]
+        came = [child for child in block.children if child.row is not None and child.row not in driver.routes and _at(below, child.name) in donors]
+        if not came:
+            continue
+        _, donor = donors[_at(below, came[0].name)]
+        whole = block.repeat is None and below != ""
+        for row in needed_rows(with_children(block, block.children if whole else tuple(came))):
+            if row in donor.routes:
+                _carry(spec, row, driver, donor)
+
+
+def _carry(spec: dict[str, Any], row: str, driver: Driver, donor: Driver) -> None:
+    """One row's route, format, field id and slot, from ``donor``."""
+    route, plain = donor.routes[row], rows.load()[row].route
+    if route != driver.routes.get(row):
+        spec.setdefault("routes", {})[row] = None if route == plain else _route(route)
+    if donor.forms.get(row) != driver.forms.get(row):
+        spec.setdefault("formats", {})[row] = donor.forms.get(row)
+    if route.kind == "fieldvalue" and route.target not in driver.field_ids:
+        spec.setdefault("field_ids", {})[route.target] = donor.field_ids[route.target]
+    if route.kind == "slot" and route.target not in driver.slots:
+        slot = donor.slots[route.target]
+        if all(known.number != slot.number for known in driver.slots.values()):
+            spec.setdefault("slots", {})[route.target] = {"number": slot.number, "shape": slot.shape}
+
+
+def _route(route: Route) -> dict[str, Any]:
+    """A route's mapping; what was measured on the donor's branch is assumed here."""
+    made: dict[str, Any] = {route.kind: list(route.operands) if route.operands else route.target}
+    if route.args:
+        made["args"] = dict(route.args)
+    for name in ("out", "scope", "key", "supported", "why"):
+        value = getattr(route, name)
+        if value not in ("", 0, None):
+            made[name] = value
+    for name in ("bits", "gate"):
+        if getattr(route, name) is not None:
+            made[name] = list(getattr(route, name))
+    if route.kind in ("slot", "literal"):
+        made["basis"] = "assumed"
+    return made
+
+
+def _carry_functions(spec: dict[str, Any], document: Document, driver: Driver) -> None:
+    """Functions the capture shows an answer of, though the first release of the branch lacks them."""
+    gated = compiling.gates(driver)
+    found = set()
+    for reading in Walker(document, driver).readings():
+        route = rows.load()[reading.row].route if reading.row is not None else None
+        route = driver.routes.get(reading.row or "", route)
+        if reading.kind == VALUE and route is not None and route.kind == "call" and gated.get(route.target):
+            found.add(route.target)
+    if found:
+        spec["functions"] = sorted({*spec.get("functions", ()), *found})
 
 
 def _merge(old: Element, nodes: list[Node], path: str, known: dict[str, Element]) -> Element:
@@ -142,6 +210,36 @@ def _keep_absent(old: Element, children: list[Element]) -> list[Element]:
         at = max((number + 1 for number, other in enumerate(kept) if other.name in before), default=0)
         kept.insert(at, child)
     return kept
+
+
+def _settle_predicates(root: Element, document: Document, driver: Driver) -> Element:
+    """Architecture predicates that the capture contradicts: one that hides an element it prints goes, an element it should print and does not too."""
+    walker = Walker(document, driver)
+    shown = {number: {_place(path) for path, _ in gpu.walk()} for number, gpu in enumerate(document.gpus)}
+    boards = [(walker.architecture(number), places) for number, places in shown.items()]
+    return _settle(root, "", boards)
+
+
+def _place(path: str) -> str:
+    return "gpu/" + re.sub(r"\[[0-9]+\]", "", path)
+
+
+def _settle(element: Element, path: str, boards: list[tuple[int | None, set[str]]]) -> Element:
+    children: list[Element] = []
+    for child in element.children:
+        where = _at(path, child.name)
+        kept = _settle(child, where, boards)
+        twins = [other for other in element.children if other.name == child.name]
+        if child.when is None or child.when.kind != "arch":
+            children.append(kept)
+            continue
+        holding = [where in places for architecture, places in boards if child.when.holds_for(architecture)]
+        hidden = [where in places for architecture, places in boards if not child.when.holds_for(architecture)]
+        if len(twins) == 1 and any(hidden):
+            children.append(replace(kept, when=None))
+        elif any(holding) or not holding or path not in {place for _, places in boards for place in places}:
+            children.append(kept)
+    return with_children(element, tuple(children))
 
 
 def _without_rows(root: Element, document: Document, driver: Driver) -> Element:

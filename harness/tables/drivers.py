@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from harness.words.version import DriverVersion
 
 SHAPES = ("u32", "i32", "string", "processes", "keyed", "handle", "ok")
 _NODE_KEYS = frozenset(("format", "version", "parent", "seen", "dtd", "declaration", "texts", "elements", "changes", "field_ids", "slots", "routes",
-                        "formats", "escapes"))  # fmt: skip
+                        "formats", "escapes", "functions"))  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,7 @@ class Driver:
     routes     row id -> route, for every row the layout prints
     forms      row id -> format, where this driver prints a row otherwise than the row's own format
     escapes    row id -> ``none`` for texts printed without XML escapes
+    functions  functions this version is seen to have although its branch's first release lacks them
     """
 
     version: DriverVersion
@@ -69,6 +70,7 @@ class Driver:
     routes: Mapping[str, rows.Route]
     forms: Mapping[str, str]
     escapes: Mapping[str, str]
+    functions: frozenset[str] = frozenset()
     _states: dict[str, State] = field(default_factory=dict, compare=False)
 
     def state_of(self, text: str) -> State | None:
@@ -120,8 +122,7 @@ class DriverTree:
         if wanted.text == known.version.text:
             return known
         assumed = wanted.text not in self.nodes[node].seen and wanted != node
-        return Driver(wanted, known.node, assumed, known.layout, known.dtd, known.declaration, known.texts, known.field_ids, known.slots,
-                      known.routes, known.forms, known.escapes)  # fmt: skip
+        return replace(known, version=wanted, assumed=assumed)
 
     def chain(self, version: DriverVersion) -> list[Node]:
         """The nodes from the root down to ``version``; InputError for an unknown parent or a cycle."""
@@ -141,6 +142,7 @@ class DriverTree:
         layout: Element | None = None
         merged: dict[str, dict[Any, Any]] = {name: {} for name in ("texts", "field_ids", "slots", "routes", "formats", "escapes")}
         plain: dict[str, str] = {}
+        functions: set[str] = set()
         for node in self.chain(version):
             if "elements" in node.spec:
                 layout = parse_element({"nvidia_smi_log": {"elements": node.spec["elements"]}}, node.where)
@@ -151,6 +153,7 @@ class DriverTree:
                 table.update(node.spec.get(name, {}))
                 for gone in [key for key, value in table.items() if value is None]:
                     del table[gone]
+            functions.update(map(str, node.spec.get("functions", ())))
             plain.update({name: str(node.spec[name]) for name in ("dtd", "declaration") if name in node.spec})
         where = self.nodes[version].where
         assert layout is not None
@@ -160,6 +163,7 @@ class DriverTree:
             {str(name): int(number) for name, number in merged["field_ids"].items()},
             {str(name): _slot(name, spec, where) for name, spec in merged["slots"].items()},
             _routes(layout, merged["routes"], where), merged["formats"], merged["escapes"],
+            frozenset(functions),
         )  # fmt: skip
 
 

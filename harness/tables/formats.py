@@ -168,14 +168,14 @@ def _unless(form: Format, name: str, absent: int) -> Format:
 
 
 def _guid() -> Format:
-    """The low half of a 16-byte GUID, held as 32 hexadecimal digits, as one 64-bit number."""
+    """A 64-bit GUID in the first eight of sixteen bytes, held as 32 hexadecimal digits (nvml.h, nvmlPlatformInfo_v2_t: the rest is zero)."""
 
     def parse(text: str) -> str:
         if not re.fullmatch(r"0x[0-9a-f]{16}", text):
             raise ValueError(text)
-        return "0" * 16 + text[2:]
+        return text[2:] + "0" * 16
 
-    return Format("guid", "str", parse, lambda raw: "0x" + str(raw)[16:])
+    return Format("guid", "str", parse, lambda raw: "0x" + str(raw)[:16])
 
 
 def _string(name: str, pattern: str) -> Format:
@@ -263,7 +263,8 @@ def _build() -> list[Format]:
         _hexadecimal("hex", "0x", 0, False), _hexadecimal("hex64", "0x", 16, False), _hexadecimal("hex8", "", 2, True),
         _hexadecimal("hex16", "", 4, True), _hexadecimal("hex32", "", 8, True), _hexadecimal("hex_upper", "", 0, True),
         _nonzero(_hexadecimal("bridge_firmware", "", 8, True)), _guid(),
-        _unless(_suffixed("count", ""), "instance_id", 0xFFFFFFFF), _unless(_divided("mib", " MiB", MIB), "process_mib", 0xFFFFFFFFFFFFFFFF),
+        _unless(_suffixed("count", ""), "instance_id", 0xFFFFFFFF), _unless(_suffixed("count", ""), "byte", 0xFF),
+        _unless(_divided("mib", " MiB", MIB), "process_mib", 0xFFFFFFFFFFFFFFFF),
         _string("string", r"[^\x00]*"), _string("bus_id", r"[0-9A-F]{8}:[0-9A-F]{2}:[0-9A-F]{2}\.[0-9A-F]"),
         _cuda_version(),
         Format("timestamp", "int", moments.parse_ctime, lambda raw: moments.ctime(int(raw))),
