@@ -49,7 +49,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Init:
-    """dlopen, dlsym and nvmlInit_v2 in fresh processes, ms: of ``runs`` of them the median and the least."""
+    """dlopen, dlsym and nvmlInit_v2 in ``runs`` fresh processes, ms: the median of the quietest batch of them, and the least."""
 
     name: str
     runs: int
