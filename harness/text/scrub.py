@@ -16,6 +16,7 @@ from harness.text import identifiers, placeholders
 from harness.text.identifiers import Hit
 from harness.text.suspects import Sweep
 
+_REFERENCE = re.compile(rb"&#(?:([0-9]{1,3})|x([0-9A-Fa-f]{1,2}));")
 _OPEN_LINE = re.compile(rb"\s*<([A-Za-z_][A-Za-z0-9_.:-]*)(?: [^<>]*)?>\s*")
 
 
@@ -94,8 +95,19 @@ def _suspects(sweep: Sweep, places: Sequence[Place]) -> set[int]:
     return sweep.suspects() | {number for number, place in enumerate(places) if not isinstance(place, bytes)}
 
 
+def _resolve(line: bytes) -> bytes:
+    """``line`` with character references to ASCII letters, digits and ``-./@:_`` resolved: an identifier must not hide in them."""
+    return _REFERENCE.sub(_character, line) if b"&#" in line else line
+
+
+def _character(match: re.Match[bytes]) -> bytes:
+    code = int(match[1]) if match[1] else int(match[2], 16)
+    return bytes([code]) if code < 128 and (chr(code).isalnum() or chr(code) in "-./@:_") else match.group()
+
+
 def _find(place: Place) -> list[Hit]:
-    return identifiers.find(place) if isinstance(place, bytes) else identifiers.find(place[1], place[0])
+    """The identifiers in the resolved line of ``place``."""
+    return identifiers.find(_resolve(_line(place)), b"" if isinstance(place, bytes) else place[0])
 
 
 class _Scrubber:
@@ -142,7 +154,7 @@ class _Scrubber:
 
     def _replace(self, place: Place, hits: list[Hit], literals: identifiers.Literals) -> None:
         """Replaces the identifiers in the line of ``place``."""
-        line = _line(place)
+        line = _resolve(_line(place))
         more = [found for found in literals.find(line) if all(found.end <= hit.start or found.start >= hit.end for hit in hits)]
         out: list[bytes] = []
         families: list[str] = []

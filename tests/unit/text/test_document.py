@@ -55,14 +55,14 @@ def test_a_built_tree_is_written_in_own_layout():
             document.tree(
                 "gpu",
                 [document.leaf("name", "A & B"), document.block("mig_devices", "None"), document.empty("processes")],
-                {"id": "00000000:01:00.0"},
+                {"id": "0:1"},
             ),
         ],
     )
     text = document.Document(root, doctype="x.dtd").to_bytes()
     assert text == (
         b'<?xml version="1.0" ?>\n<!DOCTYPE nvidia_smi_log SYSTEM "x.dtd">\n<nvidia_smi_log>\n\t<attached_gpus>1</attached_gpus>\n'
-        b'\t<gpu id="00000000:01:00.0">\n\t\t<name>A &amp; B</name>\n\t\t<mig_devices>\n\t\t\tNone\n\t\t</mig_devices>\n\t\t<processes>\n\t\t</processes>\n'
+        b'\t<gpu id="0:1">\n\t\t<name>A &amp; B</name>\n\t\t<mig_devices>\n\t\t\tNone\n\t\t</mig_devices>\n\t\t<processes>\n\t\t</processes>\n'
         b"\t</gpu>\n\n</nvidia_smi_log>\n"
     )
     assert read(text).root == root
