@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 
 import click
@@ -12,6 +13,9 @@ from harness.reports import document, table
 from harness.stages.compare import check
 from harness.stores.workspace import Workspace
 from harness.words.errors import EXIT_GATE, EXIT_PARITY, NothingError
+
+WIDTH = 150
+"""Columns of the table at the least: a narrow terminal wraps lines, it does not lose the end of an id."""
 
 
 @click.command("check")
@@ -29,6 +33,7 @@ def command(names: tuple[str, ...], root: str | None, renderer: str, json_file: 
     if not chosen:
         raise NothingError(f"{space.captures}: no captures; nvparity import makes one")
     cases = check.check(space, chosen, renderer)
-    table.check(cases, Console(file=sys.stderr if json_file == "-" else sys.stdout, soft_wrap=True))
+    stream = sys.stderr if json_file == "-" else sys.stdout
+    table.check(cases, Console(file=stream, soft_wrap=True, width=max(WIDTH, shutil.get_terminal_size().columns)))
     options.emit(json_file, lambda: document.check(cases))
     return EXIT_PARITY if all(case.parity for case in cases) else EXIT_GATE

@@ -24,7 +24,7 @@ def command(profile: str, arguments: tuple[str, ...], root: str | None) -> int:
     Exit status and signals are COMMAND's.  Options of nvparity stand before '--'.
     """
     space = Workspace.nearby(root)
-    image = serving.image(space.locate_profile(profile), space)
+    image = serving.image_of(space.locate_profile(profile), space)
     with tempfile.TemporaryDirectory(prefix="nvparity-") as folder:
         state = Path(folder) / "state"
         serving.make_state(image, state)

@@ -51,7 +51,8 @@ def outcome(made: Imported) -> str:
 def _node(made: Imported) -> Iterator[str]:
     if made.learnt is None:
         return
-    yield f"  new driver node {made.learnt.version}, {len(made.learnt.changes)} changes to its parent (review profiles/drivers/{made.learnt.version}.yaml):"
+    version = made.learnt.version
+    yield f"  new driver node {version}, {len(made.learnt.changes)} changes to its parent (review profiles/drivers/{version}.yaml):"
     for operation, word in _OPERATIONS:
         yield from (f"    {word} {path}" for path in made.learnt.of(operation))
 

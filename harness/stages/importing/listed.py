@@ -10,6 +10,8 @@ from harness.words.errors import InputError
 from harness.words.state import State
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from harness.text.listing import Listing
 
 DRIVER = "550.163.01"
@@ -27,7 +29,7 @@ def profile(listed: Listing, capture: str, driver: str | None = None) -> str:
     if indices != list(range(len(indices))):
         raise InputError(f"the list has GPUs {', '.join(map(str, indices))}: without all from 0 on, their numbers cannot be served")
     states: dict[str, State] = {}
-    gpus: list[tuple[dict[str, Any], dict[str, State]]] = [({"name": row.name, "uuid": row.uuid}, states) for row in listed.gpus]
+    gpus: list[tuple[Mapping[str, Any], Mapping[str, State]]] = [({"name": row.name, "uuid": row.uuid}, states) for row in listed.gpus]
     written: dict[str, Any] = {
         "format": 1,
         "version": "1.0",

@@ -11,7 +11,7 @@ import yaml
 from harness.stages import derive, derive_node
 from harness.stages.compare import check
 from harness.stages.importing import joining, listed, naming, source, sources, staging
-from harness.stores import captures, goldens, profiles
+from harness.stores import captures, golden_reader, goldens, profiles
 from harness.tables import drivers
 from harness.tables.shipped import shipped
 from harness.text import scrub
@@ -195,9 +195,7 @@ def _write(staged: Workspace, given: _Given, name: str, given_source: str | None
     """Write the capture and its golden."""
     kind = next(iter(given.texts.values())).kind
     views = {
-        view: captures.View(
-            goldens.golden_reader.sha256(given.raw[view]), goldens.golden_reader.sha256(given.scrubbed[view]), len(given.scrubbed[view])
-        )
+        view: captures.View(golden_reader.sha256(given.raw[view]), golden_reader.sha256(given.scrubbed[view]), len(given.scrubbed[view]))
         for view in given.texts
     }
     counts = {family: count for family, count in given.report.items() if count}
