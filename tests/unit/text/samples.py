@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-UUIDS = ("GPU-5c89852c-d268-c3f3-1b07-005d5ae1dc3f", "GPU-12dbc309-318a-ced6-e49a-edc394c43325")
+UUIDS = ("GPU-11223344-5566-7788-99aa-bbccddeeff04", "GPU-11223344-5566-7788-99aa-bbccddeeff03")
 
 GPU = """\
 	<gpu id="00000000:0{bus}:00.0">
@@ -46,8 +46,8 @@ def query(gpus: int = 1, attached: int | None = None) -> str:
 
 
 LIST = """\
-GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-5c89852c-d268-c3f3-1b07-005d5ae1dc3f)
-  MIG 3g.20gb     Device  0: (UUID: MIG-dcf43e8e-5d19-5fa8-8b1d-8aaca1e467f0)
-  MIG 1g.5gb      Device  1: (UUID: MIG-6b84cf06-0978-530f-bea3-dd6108f98ebf)
-GPU 1: NVIDIA A100-SXM4-40GB (UUID: GPU-12dbc309-318a-ced6-e49a-edc394c43325)
+GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-11223344-5566-7788-99aa-bbccddeeff04)
+  MIG 3g.20gb     Device  0: (UUID: MIG-11223344-5566-7788-99aa-bbccddeeff02)
+  MIG 1g.5gb      Device  1: (UUID: MIG-11223344-5566-7788-99aa-bbccddeeff01)
+GPU 1: NVIDIA A100-SXM4-40GB (UUID: GPU-11223344-5566-7788-99aa-bbccddeeff03)
 """

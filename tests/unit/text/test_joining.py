@@ -48,14 +48,14 @@ def test_a_masked_uuid_is_not_compared():
         ("GPU 1: NVIDIA A100", "GPU 1: NVIDIA A30", ["1: NVIDIA A100-SXM4-40GB", "1: NVIDIA A30-SXM4-40GB"]),
         ("GPU 1:", "GPU 2:", ["q.xml has 2 GPUs", "2: NVIDIA A100"]),
         (f"GPU 1: NVIDIA A100-SXM4-40GB (UUID: {samples.UUIDS[1]})\n", "", ["l.txt has 1 GPU ("]),
-        ("  MIG 1g.5gb      Device  1: (UUID: MIG-6b84cf06-0978-530f-bea3-dd6108f98ebf)\n", "", ["GPU 0: MIG devices: q.xml has 0, 1; l.txt has 0;"]),
+        ("  MIG 1g.5gb      Device  1: (UUID: MIG-11223344-5566-7788-99aa-bbccddeeff01)\n", "", ["GPU 0: MIG devices: q.xml has 0, 1; l.txt has 0;"]),
         ("Device  1", "Device  3", ["GPU 0: MIG devices: q.xml has 0, 1; l.txt has 0, 3;"]),
         (
-            "MIG-6b84cf06-0978-530f-bea3-dd6108f98ebf",
+            "MIG-11223344-5566-7788-99aa-bbccddeeff01",
             f"MIG-{samples.UUIDS[0]}/9/1",
             ["GPU 0: instances of MIG device 1: q.xml has 9, 0; l.txt has 9, 1;"],
         ),
-        ("MIG-6b84cf06-0978-530f-bea3-dd6108f98ebf", f"MIG-{samples.UUIDS[1]}/9/0", ["GPU 0: parent of MIG device 1"]),
+        ("MIG-11223344-5566-7788-99aa-bbccddeeff01", f"MIG-{samples.UUIDS[1]}/9/0", ["GPU 0: parent of MIG device 1"]),
     ],
 )
 def test_a_disagreement_shows_both_sides(old, new, said):

@@ -22,7 +22,7 @@ def test_rows_of_drivers_from_470():
     assert (found.kind, found.verbatim) == (document.OWN, [])
     assert [(gpu.index, gpu.name, len(gpu.migs)) for gpu in found.gpus] == [(0, "NVIDIA A100-SXM4-40GB", 2), (1, "NVIDIA A100-SXM4-40GB", 0)]
     mig = found.gpus[0].migs[1]
-    assert (mig.index, mig.profile, mig.uuid, mig.instances) == (1, "1g.5gb", "MIG-6b84cf06-0978-530f-bea3-dd6108f98ebf", None)
+    assert (mig.index, mig.profile, mig.uuid, mig.instances) == (1, "1g.5gb", "MIG-11223344-5566-7788-99aa-bbccddeeff01", None)
 
 
 def test_rows_of_driver_450_spell_instances_and_pad_nothing():
