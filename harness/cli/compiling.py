@@ -13,7 +13,7 @@ from harness.stores.workspace import Workspace
 
 @click.command("compile")
 @click.argument("profile", metavar="PROFILE")
-@click.option("-o", "--output", metavar="IMAGE", type=click.Path(), help="Where the image goes (default: beside the profile, as PROFILE.img).")
+@click.option("-o", "--output", metavar="IMAGE", type=click.Path(), help="Where the image goes (default: beside the profile, as PROFILE.nvpimg).")
 @options.root
 def command(profile: str, output: str | None, root: str | None) -> None:
     """Compile PROFILE (an id, a short name or a path) into the image that the mock library serves."""

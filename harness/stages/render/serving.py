@@ -83,8 +83,8 @@ def make_state(image_path: Path, target: Path) -> None:
 
 
 def beside(profile: Path) -> Path:
-    """Where the library looks first for the image of ``profile``: the same name, ending in .img."""
-    return profile.with_suffix(".img")
+    """Where the library looks first for the image of ``profile``: the same name, ending in .nvpimg."""
+    return profile.with_suffix(".nvpimg")
 
 
 def render(profile: Path, space: Workspace, view: str = "q-x", verbatim: dict[str, process.Verbatim] | None = None) -> Rendered:
