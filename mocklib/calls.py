@@ -83,7 +83,7 @@ class Call:
         if role in {"device", "handle"}:
             return self.ffi.cast(kind, self.given.get(param, 0))
         if role == "in":
-            return int(self.given.get(param, 0))
+            return int(self.given.get(param, TEXT_SIZE if param == "length" else 0))
         if role == "length":
             return int(self.given.get(param, TEXT_SIZE))
         if role == "text":

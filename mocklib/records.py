@@ -72,7 +72,8 @@ class RecordWriter:
         if given.kind:
             place.extra = len(self.motions)
         if given.kind == 1:
-            self.motions.append({"start_ns": self.clock.at_ns, "rate": given.rate})
+            start = self.clock.at_ns if spec.ramp_start_ns is None else spec.ramp_start_ns
+            self.motions.append({"start_ns": start, "rate": given.rate})
         elif given.kind == 2:
             track = spec.tracks[given.rate]
             offset, _ = self._add(b"".join((sample & MASK).to_bytes(8, "little") for sample in track.samples))

@@ -114,6 +114,7 @@ class ImageSpec:
 
     ``devices`` name their fields; one that is missing is NOT_SUPPORTED.  ``modes`` holds per device the mode bits in force (fields.MODES).
     ``gates`` answer a code before any check; ``field_id_limit`` is the largest field id the driver knows (None: FIELD_ID_LIMIT);
+    ``ramp_start_ns`` is the instant ramps start from (None: the clock's ``at_ns``);
     ``programs`` are setter programs in the form of tables/programs.yaml (None: those).
     """
 
@@ -128,4 +129,5 @@ class ImageSpec:
     programs: dict[str, list[dict[str, Any]]] | None = None
     tracks: tuple[Track, ...] = ()
     field_id_limit: int | None = None
+    ramp_start_ns: int | None = None
     links: tuple[Any, ...] = ()

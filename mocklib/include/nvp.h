@@ -127,16 +127,42 @@ static NVP_INLINE bool nvp_load(const struct nvp_device *device, unsigned int id
 
 /* field.c: the general way to read fields: need, status and motion of each, the first code that is not SUCCESS. */
 nvmlReturn_t nvp_resolve(const struct nvp_device *device, const uint16_t *ids, unsigned int count, uint64_t *values);
-nvmlReturn_t nvp_number(const struct nvp_device *device, unsigned int id, uint64_t *value);
-nvmlReturn_t nvp_number_or(const struct nvp_device *device, unsigned int id, uint64_t absent, uint64_t *value);
 nvmlReturn_t nvp_string(const struct nvp_device *device, unsigned int id, char *buffer, size_t size);
 nvmlReturn_t nvp_array(const struct nvp_device *device, unsigned int id, void *buffer, size_t size);
 nvmlReturn_t nvp_field_in(const struct nvp_device *device, const unsigned char *half, unsigned int id, uint64_t *value);
 const void *nvp_data(const struct nvp_device *device, const unsigned char *half, uint64_t offset, uint64_t size);
 
+/* One field as a number: its code, and *value where that is SUCCESS. */
+static NVP_INLINE nvmlReturn_t nvp_number(const struct nvp_device *device, unsigned int id, uint64_t *value)
+{
+    if (NVP_LIKELY(nvp_load(device, id, value)))
+        return NVML_SUCCESS;
+    const uint16_t ids[] = {(uint16_t)id};
+    return nvp_resolve(device, ids, 1, value);
+}
+
+/* As nvp_number, with absent in *value where the field has a code. */
+static NVP_INLINE nvmlReturn_t nvp_number_or(const struct nvp_device *device, unsigned int id, uint64_t absent, uint64_t *value)
+{
+    const nvmlReturn_t code = nvp_number(device, id, value);
+    if (code != NVML_SUCCESS)
+        *value = absent;
+    return code;
+}
+
 /* Copy variable data of a field into size bytes; text is cut to fit and ended with NUL, bytes are filled up with zeros. */
 void nvp_copy_text(const struct nvp_device *device, const unsigned char *half, unsigned int id, void *buffer, size_t size);
-void nvp_copy_bytes(const struct nvp_device *device, const unsigned char *half, unsigned int id, void *buffer, size_t size);
+void nvp_copy_part(const struct nvp_device *device, const unsigned char *half, unsigned int id, void *buffer, size_t size);
+
+static NVP_INLINE void nvp_copy_bytes(const struct nvp_device *device, const unsigned char *half, unsigned int id, void *buffer, size_t size)
+{
+    const struct nvp_field *field = NVP_FIELD_AT(half, id);
+    const uint64_t offset = field->value;
+    if (NVP_LIKELY(field->extra == size && offset <= device->capacity && size <= device->capacity - offset))
+        memcpy(buffer, half + offset, size);
+    else
+        nvp_copy_part(device, half, id, buffer, size);
+}
 
 /* ---- clock.c ---- */
 uint64_t nvp_now_ns(void);

@@ -74,21 +74,6 @@ nvmlReturn_t nvp_resolve(const struct nvp_device *device, const uint16_t *ids, u
     return code;
 }
 
-nvmlReturn_t nvp_number(const struct nvp_device *device, unsigned int id, uint64_t *value)
-{
-    const uint16_t ids[] = {(uint16_t)id};
-    return nvp_resolve(device, ids, 1, value);
-}
-
-/* As nvp_number, with absent in *value where the field has a code. */
-nvmlReturn_t nvp_number_or(const struct nvp_device *device, unsigned int id, uint64_t absent, uint64_t *value)
-{
-    const nvmlReturn_t code = nvp_number(device, id, value);
-    if (code != NVML_SUCCESS)
-        *value = absent;
-    return code;
-}
-
 /* The variable data of a field and its size; NULL where the record is not sound. */
 static const void *variable(const struct nvp_device *device, const unsigned char *half, unsigned int id, size_t *size)
 {
@@ -148,7 +133,8 @@ void nvp_copy_text(const struct nvp_device *device, const unsigned char *half, u
     ((char *)buffer)[length] = '\0';
 }
 
-void nvp_copy_bytes(const struct nvp_device *device, const unsigned char *half, unsigned int id, void *buffer, size_t size)
+/* Bytes of another size than asked for: cut, or filled up with zeros. */
+void nvp_copy_part(const struct nvp_device *device, const unsigned char *half, unsigned int id, void *buffer, size_t size)
 {
     size_t length;
     const void *bytes = variable(device, half, id, &length);

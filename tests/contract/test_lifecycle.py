@@ -1,0 +1,107 @@
+"""Init and shutdown nest; handles die with the last shutdown and never come back."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from mocklib.binding import Nvml
+from mocklib.image import FieldValue, ImageSpec
+
+from tests.contract import boards
+
+Serve = Callable[..., Any]
+
+
+def test_each_init_needs_its_shutdown(nvml: Nvml, image_path: Callable[[ImageSpec], Any]) -> None:
+    image_path(boards.spec())
+    assert [nvml.init(), nvml.init(), nvml.shutdown()] == [0, 0, 0]
+    assert nvml.count() == 1
+    assert [nvml.shutdown(), nvml.shutdown()] == [0, 1]
+    assert nvml.call("nvmlDeviceGetCount_v2").code == 1
+
+
+def test_a_handle_is_dead_after_the_last_shutdown_and_its_number_is_not_given_again(serve: Serve) -> None:
+    seen = set()
+    for _ in range(50):
+        nvml, handle = serve()
+        assert handle not in seen
+        seen.add(handle)
+        assert all(nvml.call("nvmlDeviceGetName", old).code == 2 for old in seen - {handle})
+    nvml.shutdown()
+    assert nvml.call("nvmlDeviceGetName", handle).code == 1
+
+
+def test_versions_answer_before_init(nvml: Nvml, image_path: Callable[[ImageSpec], Any]) -> None:
+    image_path(boards.spec())
+    assert nvml.call("nvmlSystemGetDriverVersion").out == {"version": "570.148.08"}
+    assert nvml.call("nvmlSystemGetNVMLVersion").out == {"version": "12.570.148.08"}
+    assert nvml.call("nvmlSystemGetCudaDriverVersion").out == {"cudaDriverVersion": 12080}
+    assert nvml.call("nvmlSystemGetCudaDriverVersion_v2").out == {"cudaDriverVersion": 12080}
+    assert nvml.call("nvmlSystemGetDriverBranch").out["branchInfo.branch"] == "r570_00"
+    assert nvml.call("nvmlDeviceGetCount_v2").code == 1
+
+
+def test_init_flags_change_nothing(nvml: Nvml, image_path: Callable[[ImageSpec], Any]) -> None:
+    image_path(boards.spec())
+    assert nvml.call("nvmlInitWithFlags", None, {"flags": 3}).code == 0
+    assert nvml.count() == 1
+
+
+def test_another_image_is_served_after_a_new_init(serve: Serve) -> None:
+    nvml, handle = serve(boards.spec(1))
+    first = nvml.call("nvmlDeviceGetSerial", handle).out
+    nvml, handle = serve(boards.spec(3, devices=[boards.device(number, serial=FieldValue("other")) for number in range(3)]))
+    assert nvml.count() == 3
+    assert nvml.call("nvmlDeviceGetSerial", handle).out == {"serial": "other"} != first
+
+
+def test_error_strings_are_those_of_a_real_library(nvml: Nvml) -> None:
+    known = {0: "Success", 3: "Not Supported", 15: "GPU is lost", 25: "Argument version mismatch", 26: "Requested functionality has been deprecated"}
+    assert {code: nvml.error_string(code) for code in known} == known
+    assert nvml.error_string(999) == nvml.error_string(12345) == "Unknown Error"
+
+
+def test_a_gate_answers_before_any_check(serve: Serve) -> None:
+    nvml, handle = serve(boards.spec(gates={"nvmlDeviceGetSerial": 13}))
+    assert nvml.call("nvmlDeviceGetSerial", handle).code == 13
+    assert nvml.call("nvmlDeviceGetSerial", 5).code == 13
+    nvml.shutdown()
+    assert nvml.call("nvmlDeviceGetSerial", handle).code == 1
+
+
+def test_a_device_that_is_not_present_is_lost_for_every_reading(serve: Serve) -> None:
+    nvml, _ = serve(boards.spec(2, modes=[frozenset({"present"}), frozenset({"ecc"})]))
+    assert nvml.call("nvmlDeviceGetHandleByIndex_v2", None, {"index": 1}).code == 15
+    lost = nvml.slot(None, 81, "handle", 1).out["value"]
+    assert {nvml.call(name, lost).code for name in ("nvmlDeviceGetName", "nvmlDeviceGetPowerUsage", "nvmlDeviceGetMemoryInfo")} == {15}
+    assert nvml.field_values(lost, [(82, 0)])[0].code == 15
+
+
+def test_ecc_counters_need_the_mode(serve: Serve) -> None:
+    asked = {"errorType": 0, "counterType": 0, "locationType": 2}
+    nvml, handle = serve(boards.spec(modes=[frozenset({"present", "ecc"})]))
+    assert nvml.call("nvmlDeviceGetMemoryErrorCounter", handle, asked).code == 0
+    nvml, handle = serve(boards.spec(modes=[frozenset({"present"})]))
+    assert nvml.call("nvmlDeviceGetMemoryErrorCounter", handle, asked).code == 3
+    assert nvml.call("nvmlDeviceGetEccMode", handle).code == 0
+
+
+def test_threads_that_init_read_and_shut_down_never_see_a_wrong_code(serve: Serve) -> None:
+    nvml, _ = serve()
+    nvml.init()
+    codes: set[int] = set()
+
+    def work() -> None:
+        for _ in range(200):
+            codes.add(nvml.init())
+            codes.add(nvml.call("nvmlDeviceGetName", nvml.device(0)).code)
+            codes.add(nvml.shutdown())
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert codes == {0}
