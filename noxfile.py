@@ -181,6 +181,9 @@ def bench(session: nox.Session) -> None:
     """Measure the library's calls against tests/bench/limits.yaml, JSON in build/bench/; after ``--``: --gate, --cases, --profile ID."""
     python = environment(session, "bench")
     built = library(session, python)
+    (BUILD / "bench").mkdir(parents=True, exist_ok=True)
+    stages = ["-q", "-m", "bench", "tests/bench", f"--benchmark-json={BUILD / 'bench' / 'stages.json'}", "--benchmark-columns=min,median,rounds"]
+    run(session, python, "-m", "pytest", *stages, NVPARITY_LIBRARY=built)
     run(session, python, "-m", "tests.bench", *session.posargs, NVPARITY_LIBRARY=built)
 
 
