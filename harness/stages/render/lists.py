@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from harness.stages.render.source import NvmlSource
 
 COMPUTE, MPS, GRAPHICS = 1, 2, 4
-NO_INSTANCE = 0xFFFFFFFF
-_PROCESS_LISTS = (("processes.compute", COMPUTE), ("processes.mps", MPS), ("processes.graphics", GRAPHICS))
+COMPUTE_ROW, MPS_ROW, GRAPHICS_ROW = "processes.compute", "processes.mps", "processes.graphics"
 
 
 def entries(source: NvmlSource, repeat: str, place: Place) -> list[Place]:
@@ -46,32 +45,37 @@ def _graphics_clocks(source: NvmlSource, place: Place) -> list[Place]:
 
 
 def _processes(source: NvmlSource, place: Place) -> list[Place]:
-    """Processes of the three lists in turn.
+    """The processes of the compute and graphics lists, by pid.
 
-    A pid that another list named is printed once, with the union of the types; a pid twice in one list is printed twice (captures of 384 and
-    590 show it).  Where the MPS list comes from a function of the header (up to 470), it must answer or nothing is printed, and it adds nothing
-    (measured with binary 470).
+    Measured with binaries 470, 535 and 550: they are sorted by pid; one that both lists name is printed once, with both types; a pid twice in
+    one list is printed twice; the MPS list adds its type to a compute process and brings no process of its own.  Where the MPS list comes from
+    a function of the header (up to 470), nothing is printed unless it answers.
     """
-    merged: list[dict[str, Any]] = []
-    for row, kind in _PROCESS_LISTS:
-        earlier = list(merged)
-        route = source.route(row)
-        if route is None:
-            continue
-        answer = source.answer(route, place)
-        if row == "processes.mps" and route.kind == "call":
-            if answer.code:
-                return []
-            continue
-        if answer.code:
-            continue
-        for process in answer.out[route.out or "value"]:
-            known = [other for other in earlier if other["pid"] == process["pid"]]
-            if known:
-                known[0]["type"] |= kind
-            else:
-                merged.append({**process, "type": kind})
+    mps = source.route(MPS_ROW)
+    marked = set()
+    if mps is not None:
+        answer = source.answer(mps, place)
+        if answer.code and mps.kind == "call":
+            return []
+        marked = {process["pid"] for process in _entries_of(source, MPS_ROW, place)}
+    merged = [{**process, "type": COMPUTE | (MPS if process["pid"] in marked else 0)} for process in _entries_of(source, COMPUTE_ROW, place)]
+    compute = {process["pid"]: process for process in reversed(merged)}
+    for process in _entries_of(source, GRAPHICS_ROW, place):
+        if process["pid"] in compute:
+            compute[process["pid"]]["type"] |= GRAPHICS
+        else:
+            merged.append({**process, "type": GRAPHICS})
+    merged.sort(key=lambda process: int(process["pid"]))
     return [replace(place, entry={**place.entry, **process}) for process in merged]
+
+
+def _entries_of(source: NvmlSource, row: str, place: Place) -> list[dict[str, Any]]:
+    """What one process list holds; nothing where it answers a state."""
+    route = source.route(row)
+    if route is None:
+        return []
+    answer = source.answer(route, place)
+    return [] if answer.code else list(answer.out[route.out or "value"])
 
 
 def _retired(source: NvmlSource, place: Place) -> list[Place]:

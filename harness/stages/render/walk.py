@@ -92,7 +92,7 @@ class Walker:
 
     def _leaf(self, name: str, row: str, place: Place, form: str) -> Node:
         reading = self._source.read(row, place)
-        escape = FULL if self._driver.escapes.get(row) == "xml" else PLAIN
+        escape = PLAIN if self._driver.escapes.get(row) == "none" else FULL
         node = Node(name, self._text(row, reading), form=_FORMS[form], escape=escape)
         self._note(node, "", row, reading)
         return node

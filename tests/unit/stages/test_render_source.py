@@ -190,17 +190,21 @@ def entry(*pids):
     return (0, {"value": [{"pid": pid} for pid in pids]})
 
 
-def test_a_pid_in_several_lists_is_printed_once_with_all_types():
-    assert processes(PROCESSES, {0: entry(1, 2), 1: entry(2), 2: entry(2, 3)}) == [(1, 1), (2, 7), (3, 4)]
+def test_processes_are_printed_by_pid_once_with_all_types():
+    assert processes(PROCESSES, {0: entry(3, 2), 1: entry(2), 2: entry(2, 1)}) == [(1, 4), (2, 7), (3, 1)]
 
 
 def test_a_pid_twice_in_one_list_is_printed_twice():
-    assert processes(PROCESSES, {0: entry(1, 1), 1: (3, {}), 2: entry()}) == [(1, 1), (1, 1)]
+    assert processes(PROCESSES, {0: entry(1, 1), 1: (3, {}), 2: entry(1)}) == [(1, 5), (1, 1)]
 
 
-def test_an_mps_list_of_the_header_must_answer_and_adds_nothing():
+def test_the_mps_list_brings_no_process_of_its_own():
+    assert processes(PROCESSES, {0: entry(), 1: entry(1, 2), 2: entry(2)}) == [(2, 4)]
+
+
+def test_an_mps_list_of_the_header_must_answer():
     routes = {**PROCESSES, "processes.mps": {"call": "nvmlMps", "out": "infos"}}
-    assert processes(routes, {0: entry(1), "nvmlMps": (0, {"infos": [{"pid": 1}]}), 2: entry(2)}) == [(1, 1), (2, 4)]
+    assert processes(routes, {0: entry(1), "nvmlMps": (0, {"infos": [{"pid": 1}]}), 2: entry(2)}) == [(1, 3), (2, 4)]
     assert processes(routes, {0: entry(1), "nvmlMps": (3, {}), 2: entry(2)}) == []
 
 
