@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 from harness.words.errors import EXIT_TABLE
 from tests.unit.skeleton import tree
@@ -36,3 +40,12 @@ def test_the_version_is_in_the_changelog() -> None:
     version = re.search(r'^version = "(.+)"$', (tree.ROOT / "pyproject.toml").read_text("utf-8"), re.MULTILINE)
     assert version
     assert f"\n## {version[1]}" in (tree.ROOT / "CHANGELOG.md").read_text("utf-8")
+
+
+def test_the_output_on_the_first_screen_is_what_the_check_prints(library_path: Path) -> None:
+    variables = {**os.environ, "PYTHONPATH": str(tree.ROOT), "NVPARITY_LIBRARY": str(library_path), "COLUMNS": "140"}
+    check = [sys.executable, "-m", "harness.cli", "check", "--root", str(tree.ROOT)]
+    done = subprocess.run(check, capture_output=True, text=True, check=False, env=variables)
+    assert (done.returncode, done.stderr) == (0, "")
+    (shown,) = re.findall(r"```text\n(.*?)```", README, re.DOTALL)
+    assert [line.rstrip() for line in done.stdout.splitlines()] == shown.splitlines()
