@@ -21,6 +21,13 @@ _UNKNOWN_BYTES, _NO_INSTANCE = 0xFFFFFFFFFFFFFFFF, 0xFFFFFFFF
 STATE_IS_A_VALUE = frozenset(("fabric.health_summary", "fabric.health_mask"))
 """Fields in which not supported is a value of the struct (0), not a return code of the call."""
 
+STATE_KEYS: Mapping[str, str] = {
+    "accounting.pids": "accounting.terminated", "clocks.supported": "supported_clocks.memory_clocks", "processes.compute": "processes",
+    "processes.graphics": "processes", "processes.mps": "processes", "pci.bus": "pci.bus_id", "pci.device": "pci.bus_id", "pci.domain": "pci.bus_id",
+    "pci.function": "pci.bus_id", "pci.bus_id_legacy": "pci.bus_id",
+}  # fmt: skip
+"""Derived field -> the key whose state it answers, where the field has another name than the key."""
+
 
 def derive(name: str, values: Values, states: States) -> FieldValue:
     """The field that derivation ``name`` computes from a device's values and states."""

@@ -23,7 +23,7 @@ def device_fields(device: Device, index: int) -> dict[str, FieldValue]:
 
 
 def _field(name: str, definition: fields.FieldDef, values: Mapping[str, Any], states: Mapping[str, State]) -> FieldValue:
-    state = states.get(name)
+    state = states.get(name) or states.get(compile_derived.STATE_KEYS.get(name, ""))
     if state is not None and name not in compile_derived.STATE_IS_A_VALUE:
         return FieldValue(status=state.code or NOT_SUPPORTED)
     if definition.source is not None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.stages import compile as compiling
-from harness.stages import compile_device, derive_lists, derive_shape
+from harness.stages import compile_derived, compile_device, derive_lists, derive_shape
 from harness.stages.derive_walk import LITERAL, STATE, UNMODELLED, VALUE, Reading, Walker
 from harness.stores import profiles
 from harness.stores.profiles import Device
@@ -168,10 +168,10 @@ def _keep_states(gpu: Gpu, driver: Driver) -> None:
     for key, state in list(gpu.states.items()):
         if state is not State.NOT_SUPPORTED or key == "minor_number":  # whose default is the index
             continue
-        known = keys.device_keys().get(key)
-        if known is None:
-            served = compile_device.device_fields(Device(gpu.values, {}), 0).get(key)
-            if served is None or served.status:
+        fed = [name for name, source in compile_derived.STATE_KEYS.items() if source == key] or [key]
+        if key not in keys.device_keys() or fed != [key]:
+            served = compile_device.device_fields(Device(gpu.values, {}), 0)
+            if all(name not in served or served[name].status for name in fed):
                 del gpu.states[key]
         elif _prints_absence(key, compile_device.value_of(key, gpu.values), driver):
             del gpu.states[key]

@@ -1,0 +1,133 @@
+"""A driver node from a capture: what it gains, loses, moves, and what stays with the board."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.stages import compile as compiling
+from harness.stages import derive, derive_node
+from harness.tables import drivers
+from harness.text import document, transcript
+
+
+@pytest.fixture(scope="module")
+def tree():
+    return drivers.load()
+
+
+def captured(repository, name, *swaps):
+    data = transcript.load((repository / "captures" / name / "transcript.txt").read_text()).to_bytes()
+    for old, new in swaps:
+        assert old.encode() in data
+        data = data.replace(old.encode(), new.encode())
+    return document.read(data)
+
+
+def settled(tmp_path, learnt, version):
+    folder = tmp_path / "profiles" / "drivers"
+    folder.mkdir(parents=True)
+    (folder / f"{learnt.version}.yaml").write_text(learnt.text)
+    tree = drivers.load(tmp_path)
+    return tree, tree.resolve(version)
+
+
+T4, H100, GT = "t4-x1_595.91.07", "h100-sxm5-x8_580.105.08", "geforce-gt-1030-x1_470.74"
+UNSEEN = ("<driver_version>595.91.07", "<driver_version>595.99.01")
+
+
+def learn(repository, tree, name, *swaps):
+    given = captured(repository, name, *swaps)
+    return given, derive_node.learn(given, tree.resolve(given.get("driver_version") or ""), tree)
+
+
+def test_an_unseen_version_gets_a_node_even_when_nothing_differs(repository, tree, tmp_path):
+    _, learnt = learn(repository, tree, T4, UNSEEN)
+    assert (learnt.version, learnt.changes) == ("595.99.01", ())
+    _, driver = settled(tmp_path, learnt, "595.99.01")
+    assert not driver.assumed
+
+
+def test_an_element_of_no_row_is_placed_and_kept_verbatim(repository, tree, tmp_path):
+    given, learnt = learn(repository, tree, T4, UNSEEN, ("<serial>", "<brand_new>7</brand_new>\n\t\t<serial>"))
+    assert learnt.of("add") == ("gpu/brand_new",)
+    _, driver = settled(tmp_path, learnt, "595.99.01")
+    made = derive.derive(given, driver)
+    assert made.verbatim == {"gpu[0]/brand_new": "7"}
+
+
+def test_an_element_that_is_gone_is_removed(repository, tree):
+    _, learnt = learn(repository, tree, T4, UNSEEN, ("\t\t<sparse_operation_mode>N/A</sparse_operation_mode>\n", ""))
+    assert learnt.of("remove") == ("gpu/sparse_operation_mode",)
+
+
+def test_an_element_another_driver_has_brings_its_row(repository, tree, tmp_path):
+    block = "\t\t<voltage>\n\t\t\t<graphics_volt>900.000 mV</graphics_volt>\n\t\t</voltage>\n\t\t<fabric>"
+    given, learnt = learn(repository, tree, T4, UNSEEN, ("\t\t<fabric>", block))
+    assert learnt.of("add") == ("gpu/voltage",)
+    _, driver = settled(tmp_path, learnt, "595.99.01")
+    assert driver.routes["voltage.graphics_uv"].basis == "assumed"
+    made = derive.derive(given, driver)
+    assert made.counts["unmodelled"] == 0
+    assert "graphics_uv: 900000" in made.text
+
+
+def test_presence_that_hangs_on_the_board_stays_a_predicate(repository, tree, tmp_path):
+    _, learnt = learn(repository, tree, T4, UNSEEN)
+    _, driver = settled(tmp_path, learnt, "595.99.01")
+    h100 = captured(repository, H100, ("<driver_version>580.105.08", "<driver_version>595.99.01"))
+    paths = {reading.path for reading in derive.derive(h100, driver).unmodelled}
+    assert not [path for path in paths if "ecc_errors" in path or "temperature" in path]
+
+
+def test_a_capture_that_contradicts_an_architecture_predicate_settles_it(repository, tree, tmp_path):
+    parity = "\t\t\t\t<sram_uncorrectable_parity>0</sram_uncorrectable_parity>\n\t\t\t\t<sram_uncorrectable_secded>0</sram_uncorrectable_secded>\n"
+    given, learnt = learn(
+        repository, tree, "a100-sxm4-40gb-x1_570.148.08", ("<driver_version>570.148.08", "<driver_version>570.1"),
+        (parity, "\t\t\t\t<sram_uncorrectable>0</sram_uncorrectable>\n"),
+    )  # fmt: skip
+    _, driver = settled(tmp_path, learnt, "570.1")
+    volatile = driver.layout.child("gpu").child("ecc_errors").child("volatile")
+    assert volatile.child("sram_uncorrectable").when is None
+    assert volatile.child("sram_uncorrectable_parity") is None
+    assert derive.derive(given, driver).counts["unmodelled"] == 0
+
+
+def test_a_text_its_row_cannot_read_makes_the_element_verbatim(repository, tree, tmp_path):
+    given, learnt = learn(repository, tree, T4, ("<board_id>0x1e<", "<board_id>thirty<"))
+    assert learnt.of("replace") == ("gpu/board_id",)
+    _, driver = settled(tmp_path, learnt, "595.91.07")
+    assert derive.derive(given, driver).verbatim == {"gpu[0]/board_id": "thirty"}
+
+
+def test_a_section_that_gained_an_element_is_asked_as_its_driver_asks_it(repository, tree, tmp_path):
+    given, learnt = learn(
+        repository, tree, GT, ("<driver_version>470.74", "<driver_version>512.78"),
+        ("<used>875 MiB</used>", "<reserved>110 MiB</reserved>\n\t\t\t<used>875 MiB</used>"),
+    )  # fmt: skip
+    _, driver = settled(tmp_path, learnt, "512.78")
+    assert driver.routes["memory.used_bytes"].target == "nvmlDeviceGetMemoryInfo_v2"
+    assert "nvmlDeviceGetMemoryInfo_v2" not in compiling.gates(driver)
+    assert derive.derive(given, driver).counts["unmodelled"] == 0
+
+
+def test_a_row_that_moved_to_another_element_is_not_read_twice(repository, tree, tmp_path):
+    given, learnt = learn(
+        repository, tree, GT, ("<driver_version>470.74", "<driver_version>520.1"),
+        ("<gpu_part_number>N/A<", "<board_part_number>900-1</board_part_number>\n\t\t<gpu_part_number>1D01-300-A1<"),
+    )  # fmt: skip
+    _, driver = settled(tmp_path, learnt, "520.1")
+    made = derive.derive(given, driver)
+    assert made.counts["unmodelled"] == 0
+    assert "gpu_part_number: 1D01-300-A1" in made.text.replace('"', "")
+
+
+def test_learning_once_is_enough(repository, tree, tmp_path):
+    given, learnt = learn(repository, tree, T4, UNSEEN, ("<serial>", "<brand_new>7</brand_new>\n\t\t<serial>"))
+    again, driver = settled(tmp_path, learnt, "595.99.01")
+    assert derive_node.learn(given, driver, again) is None
+
+
+def test_a_capture_changed_by_hand_teaches_nothing(repository, tree):
+    given = captured(repository, T4, UNSEEN)
+    given.kind = document.EDITED
+    assert derive_node.learn(given, tree.resolve("595.99.01"), tree) is None

@@ -1,0 +1,158 @@
+"""The driver tree: shipped nodes, resolution, a workspace's nodes."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.tables import drivers, rows, serving
+from harness.words.errors import InputError
+from harness.words.state import State
+from mocklib import fields
+
+VERSIONS = ["470.74", "525.147.05", "535.274.02", "550.163.01", "570.148.08", "580.105.08", "595.91.07"]
+
+
+@pytest.fixture(scope="module")
+def tree():
+    return drivers.load()
+
+
+def node(tmp_path, version, text):
+    folder = tmp_path / "profiles" / "drivers"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{version}.yaml").write_text(f'format: 1\nversion: "{version}"\n{text}')
+    return tmp_path
+
+
+def test_the_shipped_nodes_are_these(tree):
+    assert [version.text for version in tree.versions()] == VERSIONS
+
+
+@pytest.mark.parametrize(
+    ("asked", "node", "assumed"),
+    [("580.105.08", "580.105.08", False), ("470.256.02", "470.74", False), ("580.65.06", "570.148.08", True), ("590.44.01", "580.105.08", True),
+     ("375.66", "470.74", True), ("700.1", "595.91.07", True)],
+)  # fmt: skip
+def test_a_version_takes_its_own_node_else_the_nearest_older_else_the_oldest(tree, asked, node, assumed):
+    driver = tree.resolve(asked)
+    assert (driver.version.text, driver.node.text, driver.assumed) == (asked, node, assumed)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_row_a_layout_needs_has_a_route_that_the_driver_can_ask(tree, version):
+    driver = tree.resolve(version)
+    for row in drivers.needed_rows(driver.layout):
+        route = driver.routes[row]
+        if route.kind == "slot":
+            assert route.target in driver.slots, row
+        if route.kind == "fieldvalue":
+            assert route.target in driver.field_ids, row
+        for operand in route.operands:
+            assert operand in rows.load(), row
+        driver.form(row)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_what_answers_a_field_id_or_slot_is_a_field_of_the_image(tree, version):
+    driver = tree.resolve(version)
+    for name in driver.field_ids:
+        assert all(field in fields.device_fields() for _, field in serving.fieldvalues()[name].scopes), name
+    for name, slot in driver.slots.items():
+        if slot.shape not in ("handle", "ok"):
+            assert all(field in fields.device_fields() for _, field in serving.slot_fields()[name]), name
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_no_two_slots_of_a_driver_share_a_number(tree, version):
+    numbers = [slot.number for slot in tree.resolve(version).slots.values()]
+    assert len(numbers) == len(set(numbers))
+
+
+def test_slots_that_no_binary_of_the_branch_confirmed_are_assumed(tree):
+    for version in ("570.148.08", "580.105.08", "595.91.07"):
+        driver = tree.resolve(version)
+        bases = {driver.routes[row].basis for row in drivers.needed_rows(driver.layout) if driver.routes[row].kind == "slot"}
+        assert bases <= {"assumed"}
+    assert not [row for row, route in tree.resolve("550.163.01").routes.items() if route.basis == "assumed"]
+
+
+def test_a_literal_has_its_evidence_beside_it(tree):
+    for version in VERSIONS:
+        for row, route in tree.resolve(version).routes.items():
+            assert route.kind != "literal" or route.why, row
+
+
+def test_texts_stand_for_states_and_a_value_for_none(tree):
+    driver = tree.resolve("595.91.07")
+    assert driver.state_of("N/A") is State.NOT_SUPPORTED
+    assert driver.state_of("Requested functionality has been deprecated") is State.DEPRECATED
+    assert driver.state_of("Insufficient Permissions") is State.NO_PERMISSION
+    assert driver.state_of("GPU is lost") is State.GPU_LOST
+    assert driver.state_of("0") is None
+    assert driver.text_of(4711) == ""
+
+
+def test_a_row_is_printed_in_the_drivers_own_format(tree):
+    assert tree.resolve("470.74").form("brand").text(11) == "NVIDIA vGaming"
+    assert tree.resolve("550.163.01").form("brand").text(11) == "NVIDIA Cloud Gaming"
+    assert tree.resolve("550.163.01").form("architecture").text(10) == "Unknown"
+    assert tree.resolve("570.148.08").form("architecture").text(10) == "Blackwell"
+
+
+def test_a_workspaces_node_wins_over_the_shipped_one(tmp_path):
+    root = node(tmp_path, "580.105.08", 'parent: "570.148.08"\nseen: ["580.105.08"]\nchanges: [{remove: gpu/voltage}]\n')
+    driver = drivers.load(root).resolve("580.105.08")
+    paths = [path for path, _ in driver.layout.walk()]
+    assert "nvidia_smi_log/gpu/voltage" not in paths
+    assert "nvidia_smi_log/gpu/display_attached" not in paths
+
+
+def test_null_takes_an_entry_of_the_parent_away(tmp_path):
+    root = node(tmp_path, "600.1", 'parent: "595.91.07"\nslots: {gpu_part_number: null}\ntexts: {26: null}\n')
+    driver = drivers.load(root).resolve("600.1")
+    assert "gpu_part_number" not in driver.slots
+    assert driver.text_of(26) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('parent: "596.1"\n', "has no node"),
+        ('parent: "600.1"\n', "own ancestor"),
+        ('parent: "595.91.07"\nroutes: {nmae: {call: f}}\n', "did you mean 'name'"),
+        ('parent: "595.91.07"\nroutes: {name: {call: f, slot: g}}\n', "exactly one"),
+        ('parent: "595.91.07"\nchange: []\n', "did you mean 'changes'"),
+        ('parent: "595.91.07"\nchanges: [{add: gpu, after: null, element: {x: nosuchrow}}]\n', "unknown row"),
+        ('parent: "595.91.07"\nslots: {x: {number: 3, shape: u64}}\n', "shape"),
+    ],
+)
+def test_a_node_that_does_not_hold_is_refused_with_its_file(tmp_path, text, said):
+    root = node(tmp_path, "600.1", text)
+    with pytest.raises(InputError, match=said) as caught:
+        drivers.load(root).resolve("600.1")
+    assert "600.1.yaml" in str(caught.value)
+
+
+def test_a_format_of_the_future_is_refused(tmp_path):
+    folder = tmp_path / "profiles" / "drivers"
+    folder.mkdir(parents=True)
+    (folder / "x.yaml").write_text('format: 3\nversion: "600.1"\n')
+    with pytest.raises(InputError, match="format 3"):
+        drivers.load(tmp_path)
+
+
+def test_every_rows_field_is_a_key_or_an_image_field():
+    from harness.stores.schema import keys
+
+    known = (
+        set(keys.device_keys()) | set(fields.device_fields()) | {"clock.at", "system.driver_version", "system.cuda_version", "system.num_devices", ""}
+    )
+    assert {row.field for row in rows.load().values()} <= known
+
+
+def test_every_function_a_row_asks_is_one_the_library_has():
+    functions = fields.function_index()
+    for version in VERSIONS:
+        for row, route in drivers.load().resolve(version).routes.items():
+            if route.kind == "call":
+                assert route.target in functions, (version, row)
