@@ -61,7 +61,11 @@ def test_a_bare_profile_packs(tree):
         ("clocks_throttle_reasons.counters.sync_boost_us", "clocks_throttle_reasons: {gpu_idle: true}", 0),
         ("clocks_throttle_reasons.mask", "clocks_throttle_reasons: {gpu_idle: true, display_clocks_setting: true}", 0x101),
         ("clocks_throttle_reasons.supported_mask", "clocks_throttle_reasons: {gpu_idle: true}", 0x1FF),
-        ("clocks_throttle_reasons.supported_mask", "clocks_throttle_reasons: {gpu_idle: true}, states: {clocks_throttle_reasons.hw_slowdown: not_supported}", 0x1F7),
+        (
+            "clocks_throttle_reasons.supported_mask",
+            "clocks_throttle_reasons: {gpu_idle: true}, states: {clocks_throttle_reasons.hw_slowdown: not_supported}",
+            0x1F7,
+        ),
         ("board_id", 'pci: {bus_id: "0001:53:02.0"}', 0x15302),
         ("pci.bus_id", 'pci: {bus_id: "0000:2d:00.0"}', "00000000:2D:00.0"),
         ("pci.bus_id_legacy", 'pci: {bus_id: "0000:2d:00.0"}', "0000:2D:00.0"),

@@ -17,7 +17,8 @@ ROUND = [
     ("virtualization", "Pass-Through", 1), ("peer_type", "Switch Connected", 1), ("recovery_action", "None", 0), ("fabric_state", "Completed", 3),
     ("fabric_status", "Success", 0), ("fabric_bandwidth", "Full", 2), ("cuda_version", "12.8", 12080), ("millivolts", "693.750 mV", 693750),
     ("timestamp", "Thu Sep  1 15:20:22 2022", 1662045622), ("bbx_time", "2026/08/20 14:59:03.740", 1787237943740000),
-    ("uuid_bytes", "00000001-0002-0003-0004-000000000005", "00000001000200030004000000000005"), ("guid", "0x0000000000000002", "0000000000000002" + "0" * 16),
+    ("uuid_bytes", "00000001-0002-0003-0004-000000000005", "00000001000200030004000000000005"),
+    ("guid", "0x0000000000000002", "0000000000000002" + "0" * 16),
     ("atomics", "FETCHADD_32 CAS_64 ", 33), ("process_type", "M+C+G", 7), ("instance_id", "N/A", 0xFFFFFFFF), ("instance_id", "3", 3),
     ("process_mib", "N/A", 0xFFFFFFFFFFFFFFFF), ("byte", "14", 14), ("int32", "-1", 0xFFFFFFFF), ("capability", "disabled", 0), ("on_off", "On", 1),
 ]  # fmt: skip
