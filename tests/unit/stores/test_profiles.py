@@ -92,11 +92,8 @@ def test_a_block_of_a_device_replaces_the_defaults_block_whole():
 
 
 def test_pci_and_platform_merge_key_by_key():
-    text = (
-        HEAD
-        + "device_defaults: {pci: {device_id: 1}, platform: {host_id: 2}}\n"
-    text += "devices: [{index: 0, pci: {subsystem_id: 3}, platform: {slot_number: 4}}]\n"
-    )
+    defaults = "device_defaults: {pci: {device_id: 1}, platform: {host_id: 2}}\n"
+    text = HEAD + defaults + "devices: [{index: 0, pci: {subsystem_id: 3}, platform: {slot_number: 4}}]\n"
     (device,) = profiles.parse(text.encode()).devices
     assert device.values == {"index": 0, "pci.device_id": 1, "pci.subsystem_id": 3, "platform.host_id": 2, "platform.slot_number": 4}
 
