@@ -1,7 +1,7 @@
 """``python -m tests.bench [--gate] [--cases] [--profile ID] [--json FILE]``: measure the library named by NVPARITY_LIBRARY, or the built one.
 
-Writes build/bench/bench.json (or FILE), prints a table and one summary line.  Exit status: 0 all figures within limits.yaml, 1 some above, 4 the
-machine lacks something (with --gate: valgrind, too, without which the instructions are not counted).
+Writes build/bench/bench.json (or FILE), prints a table and one summary line.  Exit status: 0 all figures within limits.yaml, 1 some above, 3 no such
+profile, 4 the machine lacks something (with --gate: valgrind, too, without which the instructions are not counted).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from harness.words.errors import NvparityError
 from tests.bench import limits as committed
 from tests.bench import machine, measure, result
 
@@ -50,7 +51,11 @@ def main(words: Sequence[str]) -> int:
         sys.stderr.write(f"bench: {library} is not there: build it with nox -s bench, or name one in NVPARITY_LIBRARY\n")
         return EXIT_ENVIRONMENT
     with tempfile.TemporaryDirectory(prefix="nvparity-bench-") as folder:
-        served = measure.serve(asked.profile, library, Path(folder).resolve())
+        try:
+            served = measure.serve(asked.profile, library, Path(folder).resolve())
+        except NvparityError as error:
+            sys.stderr.write(f"bench: {error}\n")
+            return error.exit_status
         measured = measure.measure(served, asked.profile, limits)
     document = result.document(measured, limits)
     write(asked.json, document)

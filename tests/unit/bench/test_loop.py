@@ -81,7 +81,8 @@ def test_wrong_usage_says_how_it_is_used(loop: Loop) -> None:
 
 def test_a_library_that_says_something_is_not_measured(loop: Loop, tmp_path: Path) -> None:
     source = tmp_path / "talking.c"
-    source.write_text('#include <stdio.h>\nint nvmlInit_v2(void);\nint nvmlInit_v2(void)\n{\n    fputs("serving the default\\n", stderr);\n    return 0;\n}\n')
+    body = '    fputs("serving the default\\n", stderr);\n    return 0;\n'
+    source.write_text(f"#include <stdio.h>\nint nvmlInit_v2(void);\nint nvmlInit_v2(void)\n{{\n{body}}}\n")
     talking = program.compiled(source, tmp_path / "libnvidia-ml.so.1", "-shared", "-fPIC")
     with pytest.raises(ProgramError, match="serving the default"):
         loop.run(["init", str(talking), "1"])
