@@ -41,6 +41,7 @@ def _case(case: Case) -> dict[str, Any]:
         "bytes": case.bytes,
         "rows": _counts(case.rows),
         "findings": [asdict(finding) for finding in case.findings],
+        "baselines": dict(case.baselines),
         "drift": list(case.drift),
     }
 

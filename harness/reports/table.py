@@ -44,11 +44,13 @@ def _table(cases: list[Case]) -> Table:
     for name in ("gpus", "elements", "exact", "unmodelled", "assumed", "rules", "findings"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("bytes", no_wrap=True)
+    table.add_column("baselines", no_wrap=True)
     for case in cases:
         counts = case.counts
         ruled = counts.volatile + counts.tolerated + counts.gaps + counts.deferred
+        based = ", ".join(f"{view} {outcome}" for view, outcome in case.baselines.items())
         numbers = (case.gpus, counts.elements, counts.exact, counts.unmodelled, counts.assumed, ruled, len(case.findings))
-        table.add_row(Text(case.id), Text(case.driver), Text(case.layout), *(str(number) for number in numbers), Text(case.bytes))
+        table.add_row(Text(case.id), Text(case.driver), Text(case.layout), *(str(number) for number in numbers), Text(case.bytes), Text(based))
     return table
 
 

@@ -52,7 +52,8 @@ class Case:
 
     ``kind`` is the kind of capture (own, re-indented, trimmed, edited), ``layout`` the driver node that gave the layout (with ``(assumed)``
     after it when the version itself has no node), ``gpus`` how many GPU blocks the capture holds, ``bytes`` equal, differs or n/a.
-    ``drift`` holds lines about files that no longer follow their source; any of them fails the gate.
+    ``baselines``: view that no capture covers -> equal or differs, against the render accepted for it.  ``drift``: lines about files that no
+    longer follow their source; any of them fails the gate.
     """
 
     id: str
@@ -66,6 +67,7 @@ class Case:
     bytes: str
     findings: list[Finding] = field(default_factory=list)
     drift: list[str] = field(default_factory=list)
+    baselines: dict[str, str] = field(default_factory=dict)
 
     @property
     def parity(self) -> bool:

@@ -6,7 +6,7 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from harness.stages.compare import rules
+from harness.stages.compare import baselines, rules
 from harness.stages.compare.judge import Actual, Expected, compare
 from harness.stages.importing import source
 from harness.stages.render import process, serving
@@ -42,7 +42,19 @@ def check(space: Workspace, names: list[str], renderer: str = "builtin") -> list
 def _check_one(space: Workspace, name: str, renderer: str, ruled: list[rules.Rule]) -> list[Case]:
     capture = captures.load(space.captures, name)
     golden = goldens.load(space.golden / f"{name}.yaml")
-    return [_view(space, name, renderer, ruled, view, text, golden.views[view]) for view, text in capture.texts.items()]
+    cases = [_view(space, name, renderer, ruled, view, text, golden.views[view]) for view, text in capture.texts.items()]
+    _baselines(space, name, cases[0])
+    return cases
+
+
+def _baselines(space: Workspace, name: str, case: Case) -> None:
+    """Hold the renders accepted for views that no capture covers against what is rendered now; one that differs is drift."""
+    accepted = baselines.load(baselines.path_of(space.golden, name))
+    for view, digest in accepted.views.items() if accepted is not None else ():
+        now = baselines.digest(serving.render(space.profile_path(name), space, view).data)
+        case.baselines[view] = "equal" if now == digest else "differs"
+        if now != digest:
+            case.drift.append(f"{name}: the render of view {view} has sha256 {now}, its baseline {digest}")
 
 
 def _view(space: Workspace, name: str, renderer: str, ruled: list[rules.Rule], view: str, text: Source, hashes: goldens.Hashes) -> Case:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from harness.stages import derive, derive_node
-from harness.stages.compare import check
+from harness.stages.compare import baselines, check
 from harness.stages.importing import joining, listed, naming, source, sources, staging
+from harness.stages.render import serving
 from harness.stores import captures, golden_reader, goldens, profiles
 from harness.tables import drivers
 from harness.tables.shipped import shipped
@@ -99,6 +100,7 @@ def run(space: Workspace, files: list[Path], name: str | None = None, given_sour
         learnt = _learn(staged, given)
         readings, states, unmodelled = _profile(staged, given, chosen)
         _write(staged, given, chosen, given_source)
+        _baseline(staged, given, chosen)
         cases = check.check(staged, [chosen])
         written = staging.settle(staged, space, chosen, None if learnt is None else learnt.version)
     sources.write(space)
@@ -204,6 +206,15 @@ def _write(staged: Workspace, given: _Given, name: str, given_source: str | None
     goldens.write(
         staged.golden, goldens.make(name, kind, given.raw, given.scrubbed, "import", "taken from the bytes of the file when it was imported")
     )
+
+
+def _baseline(staged: Workspace, given: _Given, name: str) -> None:
+    """Accept the render of `-L` where the capture has the query alone: name and UUID, which the query's golden holds to the hardware."""
+    if given.query is None or VIEW_LIST in given.texts:
+        return
+    rendered = serving.render(staged.profile_path(name), staged, VIEW_LIST)
+    why = "rendered when the capture was imported, which has no such view"
+    baselines.write(staged.golden, baselines.Baselines(name, {VIEW_LIST: baselines.digest(rendered.data)}, "import", why))
 
 
 def _notes(given: _Given) -> tuple[str, ...]:

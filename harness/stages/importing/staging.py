@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from harness.stages.compare import baselines
 from harness.stores.workspace import Workspace
 from harness.words.errors import InputError, MissingError
 
@@ -45,6 +46,7 @@ def settle(staged: Workspace, space: Workspace, name: str, node: str | None) -> 
     settles in a workspace.
     """
     moves = [(staged.root / path.relative_to(space.root), path) for path in _targets(space, name)]
+    moves = [(source, target) for source, target in moves if source.exists()]
     kept: bytes | None = None
     node_path = space.profiles / "drivers" / f"{node}.yaml"
     if node is not None:
@@ -68,7 +70,7 @@ def settle(staged: Workspace, space: Workspace, name: str, node: str | None) -> 
 
 
 def _targets(space: Workspace, name: str) -> list[Path]:
-    return [space.profile_path(name), space.golden / f"{name}.yaml", space.captures / name]
+    return [space.profile_path(name), space.golden / f"{name}.yaml", baselines.path_of(space.golden, name), space.captures / name]
 
 
 @contextlib.contextmanager

@@ -1,0 +1,70 @@
+"""What a workspace knows of one capture or profile."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from harness.stages.compare import baselines
+from harness.stages.compare.check import state_texts
+from harness.stages.importing import source
+from harness.stores import captures, goldens, profiles
+from harness.tables import drivers
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from harness.stores.workspace import Workspace
+
+
+def inspect(space: Workspace, name: str) -> dict[str, Any]:
+    """Facts on ``name`` (id, short name or profile path), ready for JSON: ``profile``, and ``capture`` and ``golden`` where the workspace has them.
+
+    Raises InputError for a name that means nothing.
+    """
+    path = space.locate_profile(name)
+    found: dict[str, Any] = {"id": path.stem, "profile": _profile(path, space)}
+    if captures.exists(space.captures, path.stem):
+        found["capture"] = _capture(space, path.stem)
+        found["golden"] = _golden(space, path.stem)
+    return found
+
+
+def _profile(path: Path, space: Workspace) -> dict[str, Any]:
+    read = profiles.load(path)
+    driver = drivers.load(space.root).resolve(read.driver_version)
+    return {
+        "path": str(path),
+        "driver": read.driver_version,
+        "layout": f"{driver.node} (assumed)" if driver.assumed else driver.node.text,
+        "gpus": [{"name": device.values.get("name"), "uuid": device.values.get("uuid"), "keys": len(device.values)} for device in read.devices],
+        "unmodelled": len(read.origin.get("unmodelled") or {}),
+    }
+
+
+def _capture(space: Workspace, name: str) -> dict[str, Any]:
+    capture = captures.load(space.captures, name)
+    sidecar = capture.sidecar
+    states = Counter[str]()
+    if capture.query is not None and sidecar.driver is not None:
+        known = state_texts(drivers.load(space.root).resolve(sidecar.driver))
+        states.update(text for _, text in source.leaves(capture.query) if text in known)
+    return {
+        "kind": sidecar.kind,
+        "views": {view: {"elements": len(source.leaves(text)), "bytes": sidecar.views[view].bytes} for view, text in capture.texts.items()},
+        "states": dict(states.most_common()),
+        "scrubbed": dict(sidecar.scrubbed),
+        "source": {key: value for key, value in asdict(sidecar.source).items() if value is not None},
+        "notes": list(sidecar.notes),
+    }
+
+
+def _golden(space: Workspace, name: str) -> dict[str, Any]:
+    golden = goldens.load(space.golden / f"{name}.yaml")
+    accepted = baselines.load(baselines.path_of(space.golden, name))
+    return {
+        "views": {view: {"raw": hashes.raw, "scrubbed": hashes.scrubbed, "readings": hashes.readings.whole} for view, hashes in golden.views.items()},
+        "accepted": f"{golden.by}: {golden.why}",
+        "baselines": {} if accepted is None else dict(accepted.views),
+    }
