@@ -5,11 +5,14 @@ GPUs whose elements stand in orders that exclude each other cannot share a tree:
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from harness.text import clocklists
 from harness.text.model import TREE, Node
 
+T = TypeVar("T")
 Key = tuple[str, bool, int]
 """Tag, has it children, the how manieth of this tag and shape among its siblings."""
 
@@ -21,12 +24,14 @@ class Merged:
     tag:       its tag
     tree:      has it children of its own in the transcript (a clock list counts as a leaf)
     nodes:     the element on each GPU, None where it is absent
+    names:     the attributes in an order that fits every GPU
     keys, children: the children in an order that fits every GPU
     """
 
     tag: str
     tree: bool
     nodes: list[Node | None]
+    names: list[str] = field(default_factory=list)
     keys: list[Key] = field(default_factory=list)
     children: dict[Key, Merged] = field(default_factory=dict)
 
@@ -74,34 +79,51 @@ def _is_tree(node: Node) -> bool:
 
 
 def _fits(merged: Merged, node: Node) -> bool:
-    """Can ``node`` join ``merged`` without two elements changing places?"""
-    places = {key: place for place, key in enumerate(merged.keys)}
-    last = -1
-    for key, child in keyed(node):
-        place = places.get(key)
-        if place is None:
-            continue
-        if place < last or (key[1] and not _fits(merged.children[key], child)):
-            return False
-        last = place
-    return True
+    """Can ``node`` join ``merged`` without two elements or attributes changing places?"""
+    if not _in_order(merged.names, node.attributes):
+        return False
+    if not merged.tree:
+        return True
+    children = keyed(node)
+    if not _in_order(merged.keys, [key for key, _ in children]):
+        return False
+    return all(key not in merged.children or _fits(merged.children[key], child) for key, child in children)
+
+
+def _in_order(known: Sequence[T], more: Iterable[T]) -> bool:
+    """Do those of ``more`` that are ``known`` stand in the same order there?"""
+    places = {item: place for place, item in enumerate(known)}
+    found = [places[item] for item in more if item in places]
+    return found == sorted(found)
+
+
+def _weave(known: list[T], more: Iterable[T]) -> None:
+    """Puts ``more`` into ``known``, each after the one before it; `_in_order` has been asked."""
+    places = {item: place for place, item in enumerate(known)}
+    if all(item in places for item in more):
+        return
+    after = 0
+    for item in more:
+        if item in places:
+            after = known.index(item, after) + 1
+        else:
+            known.insert(after, item)
+            after += 1
 
 
 def _add(merged: Merged, node: Node, place: int) -> None:
     """Puts ``node`` into column ``place`` of ``merged``; `_fits` has been asked."""
     _pad_nodes(merged, place)
     merged.nodes.append(node)
+    _weave(merged.names, node.attributes)
     if not merged.tree:
         return
-    after = 0
-    for key, child in keyed(node):
+    children = keyed(node)
+    _weave(merged.keys, [key for key, _ in children])
+    for key, child in children:
         part = merged.children.get(key)
         if part is None:
             part = merged.children[key] = Merged(child.tag, tree=key[1], nodes=[])
-            merged.keys.insert(after, key)
-            after += 1
-        else:
-            after = merged.keys.index(key, after) + 1
         _add(part, child, place)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from harness.text import clocklists, merging
 from harness.text.model import BLOCK, CLOSED, EMPTY, FULL, LINE, TREE, Node
 from harness.text.quoting import BAR, quote, word
@@ -15,7 +17,7 @@ STEP = "  "
 def body(root: Node) -> list[str]:
     """The lines of everything below ``root``."""
     out: list[str] = []
-    _attributes([root], "", out)
+    _attributes(list(root.attributes), [root], "", out)
     children = root.children
     place = gpu = 0
     while place < len(children):
@@ -53,11 +55,11 @@ def _element(merged: merging.Merged, indent: str, out: list[str]) -> None:
         return
     words = [ABSENT if node is None else _word(node) for node in merged.nodes]
     out.append(f"{indent}{merged.tag}: {_side_by_side(words)}")
-    _attributes(merged.nodes, indent + STEP, out)
+    _attributes(merged.names, merged.nodes, indent + STEP, out)
 
 
 def _inside(merged: merging.Merged, indent: str, out: list[str]) -> None:
-    _attributes(merged.nodes, indent, out)
+    _attributes(merged.names, merged.nodes, indent, out)
     for key in merged.keys:
         _element(merged.children[key], indent, out)
 
@@ -67,9 +69,8 @@ def _side_by_side(words: list[str]) -> str:
     return words[0] if len(set(words)) == 1 else BAR.join(words)
 
 
-def _attributes(nodes: list[Node | None], indent: str, out: list[str]) -> None:
-    """A line ``@name: value`` for each attribute, in the order of the first element that has it."""
-    names = dict.fromkeys(name for node in nodes if node is not None for name in node.attributes)
+def _attributes(names: list[str], nodes: Sequence[Node | None], indent: str, out: list[str]) -> None:
+    """A line ``@name: value`` for each attribute of ``names``."""
     for name in names:
         words = [ABSENT if node is None or name not in node.attributes else word(node.attributes[name]) for node in nodes]
         out.append(f"{indent}@{name}: {_side_by_side(words)}")
