@@ -11,7 +11,6 @@ import pytest
 from mocklib import binding, image
 from mocklib.binding import Nvml
 from mocklib.image import ImageSpec
-
 from tests.contract import boards
 
 VARIABLES = (

@@ -91,9 +91,7 @@ class Sweep:
         for param, kind, role in self.functions[name]:
             if role == "device":
                 found[param] = device
-            elif role == "handle":
-                found[param] = 0
-            elif role == "in":
+            elif role in {"handle", "in"}:
                 found[param] = 0
             elif role == "length":
                 found[param] = texts
@@ -130,10 +128,8 @@ class Sweep:
         self.calls += 1
         function = getattr(self.nvml.library, name)
         values = []
-        for (param, kind, role), wanted in zip(self.functions[name], self.ffi.typeof(function).args, strict=True):
-            value = given[param]
-            del kind, role
-            values.append(self.ffi.cast(wanted, value) if wanted.kind in {"pointer", "enum"} else self.ffi.cast(wanted, value))
+        for (param, _, _), wanted in zip(self.functions[name], self.ffi.typeof(function).args, strict=True):
+            values.append(self.ffi.cast(wanted, given[param]))
         return int(function(*values))
 
     def expect(self, name: str, case: str, given: dict[str, Any], *codes: int) -> None:
@@ -184,7 +180,7 @@ class Sweep:
         return any(role == "count" for _, _, role in self.functions[name])
 
     def versions(self, device: int) -> None:
-        """Version words that are none: zero, all ones, a right size with a wrong number, a right number with a wrong size; the struct is untouched."""
+        """Version words that are none (zero, all ones, right size and wrong number, right number and wrong size) leave the struct untouched."""
         for name in self.every():
             if any(role == "handle" for _, _, role in self.functions[name]):
                 continue

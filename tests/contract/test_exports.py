@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, BinaryIO
 
 import pytest
 from elftools.elf.dynamic import DynamicSection
@@ -28,17 +29,21 @@ def dynamic(path: Path, tag: str) -> list[str]:
         return [getattr(entry, member) for entry in section.iter_tags() if entry.entry.d_tag == tag]
 
 
+def symbols(file: BinaryIO) -> list[Any]:
+    """The dynamic symbols of an open file."""
+    return list(ELFFile(file).get_section_by_name(".dynsym").iter_symbols())  # type: ignore[union-attr]
+
+
 def exported(path: Path) -> set[str]:
     """The names the file defines for others."""
     with path.open("rb") as file:
-        symbols = ELFFile(file).get_section_by_name(".dynsym")
-        return {symbol.name for symbol in symbols.iter_symbols() if symbol["st_shndx"] != "SHN_UNDEF" and symbol["st_info"]["bind"] != "STB_LOCAL"}
+        return {symbol.name for symbol in symbols(file) if symbol["st_shndx"] != "SHN_UNDEF" and symbol["st_info"]["bind"] != "STB_LOCAL"}
 
 
 def test_exports_are_the_header_and_the_older_six_and_nothing_else(library_path: Path) -> None:
     names = exported(library_path)
     assert names == set(fields.since())
-    assert OLDER <= names
+    assert names >= OLDER
     assert len(names) == 436 + len(OLDER)
 
 
@@ -56,6 +61,6 @@ def test_symbols_carry_no_version_of_their_own(library_path: Path) -> None:
 def test_the_sanitize_flavour_has_its_sanitizers(flavour_path: object) -> None:
     path = flavour_path("sanitize")  # type: ignore[operator]
     with path.open("rb") as file:
-        names = {symbol.name for symbol in ELFFile(file).get_section_by_name(".dynsym").iter_symbols()}
+        names = {symbol.name for symbol in symbols(file)}
     assert any(name.startswith("__asan_report") for name in names)
     assert any(name.startswith("__ubsan_handle") for name in names)

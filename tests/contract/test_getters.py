@@ -10,7 +10,6 @@ import pytest
 
 from mocklib import fields as tables
 from mocklib.image import FieldValue
-
 from tests.contract import boards
 
 STATUSES = (3, 4, 15, 26, 999)

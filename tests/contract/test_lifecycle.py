@@ -8,7 +8,6 @@ from typing import Any
 
 from mocklib.binding import Nvml
 from mocklib.image import FieldValue, ImageSpec
-
 from tests.contract import boards
 
 Serve = Callable[..., Any]

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from mocklib.image import Clock, FieldValue, Pages, Process, Track
-
 from tests.contract import boards
 
 Serve = Callable[..., Any]
@@ -110,8 +109,10 @@ def test_lookups_of_what_is_not_there_are_not_found(serve: Serve) -> None:
 
 
 def test_field_values_carry_their_own_code_type_and_the_frozen_instant(serve: Serve) -> None:
-    nvml, handle = serve(boards.spec(devices=[boards.device(thermal__tlimit__shutdown_c=FieldValue(-8), power__average_draw_mw=FieldValue(status=4))]))
-    memory, power, module, energy, limit, unknown, past = nvml.field_values(handle, [(82, 0), (185, 0), (185, 1), (83, 5), (193, 0), (84, 0), (310, 0)])
+    board = boards.device(thermal__tlimit__shutdown_c=FieldValue(-8), power__average_draw_mw=FieldValue(status=4))
+    nvml, handle = serve(boards.spec(devices=[board]))
+    asked = [(82, 0), (185, 0), (185, 1), (83, 5), (193, 0), (84, 0), (310, 0)]
+    memory, power, module, energy, limit, unknown, past = nvml.field_values(handle, asked)
     values = boards.device()
     assert (memory.code, memory.value, memory.value_type) == (0, values["thermal.temperature_memory_c"].value, 1)
     assert (power.code, power.value) == (4, None)

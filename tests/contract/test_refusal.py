@@ -10,7 +10,6 @@ import pytest
 from mocklib import image
 from mocklib.binding import Nvml
 from mocklib.structs import structs
-
 from tests.contract import boards
 
 DRIVER_NOT_LOADED = 9
@@ -114,8 +113,8 @@ def test_a_record_with_wild_offsets_is_refused_although_the_checksum_is_right(re
     start, _ = image.read(sound).records[1]
     fields = start + ffi.sizeof("struct nvp_record")
     name = fields + 0 * ffi.sizeof("struct nvp_field")  # the first device field is the name, a text
-    wild = [(name, 8, 1 << 40), (name + 12, 4, 1 << 31), (start, 4, 1), (start + 4, 4, 64), (start + 8, 4, 9999), (start + 12, 4, 1 << 31), (start + 16, 4, 1 << 30)]
-    for place, size, value in wild:
+    head = [(start, 4, 1), (start + 4, 4, 64), (start + 8, 4, 9999), (start + 12, 4, 1 << 31), (start + 16, 4, 1 << 30)]
+    for place, size, value in [(name, 8, 1 << 40), (name + 12, 4, 1 << 31), *head]:
         refusal(image.seal(sound[:place] + value.to_bytes(size, "little") + sound[place + size :]))  # type: ignore[operator]
 
 

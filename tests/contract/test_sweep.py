@@ -12,7 +12,6 @@ import pytest
 
 from mocklib import image
 from mocklib.image import ImageSpec
-
 from tests.contract import boards
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -49,5 +48,5 @@ def test_no_sanitizer_reports_anything(flavour_path: Callable[[str], Path], tmp_
     library = flavour_path("sanitize")
     loaded = f"{runtime('libasan.so')}:{runtime('libubsan.so')}"
     # leaks of the interpreter are not the library's
-    options = {"LD_PRELOAD": loaded, "ASAN_OPTIONS": "detect_leaks=0", "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1", "PYTHONMALLOC": "malloc"}
+    options = {"LD_PRELOAD": loaded, "ASAN_OPTIONS": "detect_leaks=0", "UBSAN_OPTIONS": "halt_on_error=1", "PYTHONMALLOC": "malloc"}
     assert "436 functions" in sweep(library, tmp_path, boards.spec(2), {**os.environ, **clean_environment, **options})

@@ -1,0 +1,152 @@
+"""Which image the library finds, what it says, and the default it serves without one."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+
+from mocklib import image
+from mocklib.binding import Nvml
+from mocklib.image import FieldValue, Source
+from tests.contract import boards
+
+
+def source_of(profile: Path) -> Source:
+    """The identity of a profile as an image records it."""
+    status = profile.stat()
+    digest = hashlib.sha256(profile.read_bytes()).digest()
+    return Source(str(profile), status.st_size, status.st_mtime_ns, status.st_ino, digest)
+
+
+def compiled(profile: Path, out: Path, name: str) -> None:
+    """An image of ``profile`` whose device is called ``name``."""
+    spec = boards.spec(devices=[boards.device(name=FieldValue(name))])
+    image.write(out, image.pack(dataclasses.replace(spec, source=source_of(profile))))
+
+
+def served(nvml: Nvml) -> str:
+    """Init, and the name of device 0."""
+    assert nvml.init() == 0
+    return str(nvml.call("nvmlDeviceGetName", nvml.device(0)).out["name"])
+
+
+@pytest.fixture
+def profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A profile document named in MOCK_NVML_CONFIG, with an empty cache folder."""
+    path = tmp_path / "board.yaml"
+    path.write_text("version: '1.0'\n", encoding="utf-8")
+    monkeypatch.setenv("MOCK_NVML_CONFIG", str(path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return path
+
+
+def test_a_profile_is_served_from_the_image_beside_it(nvml: Nvml, profile: Path) -> None:
+    compiled(profile, profile.with_suffix(".nvpimg"), "beside")
+    assert served(nvml) == "beside"
+
+
+def test_a_profile_is_served_from_the_image_in_the_cache(nvml: Nvml, profile: Path, tmp_path: Path) -> None:
+    compiled(profile, tmp_path / "cache" / "nvparity" / "board.nvpimg", "cached")
+    assert served(nvml) == "cached"
+
+
+def test_a_profile_that_was_touched_but_not_changed_is_still_served(nvml: Nvml, profile: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    compiled(profile, profile.with_suffix(".nvpimg"), "same bytes")
+    os.utime(profile, ns=(1, 1))
+    assert served(nvml) == "same bytes"
+    assert capfd.readouterr().err == ""
+
+
+def test_a_profile_that_changed_gets_the_default_and_one_line_with_the_command(
+    nvml: Nvml, profile: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    compiled(profile, profile.with_suffix(".nvpimg"), "stale")
+    profile.write_text("version: '1.1'\n", encoding="utf-8")
+    assert served(nvml) != "stale"
+    said = capfd.readouterr().err
+    assert said.count("\n") == 1
+    assert f"Run: nvparity compile {profile}" in said
+    assert "out of date" in said
+
+
+def test_a_profile_without_an_image_gets_the_default_and_one_line_with_the_command(
+    nvml: Nvml, profile: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert nvml.init() == 0
+    assert nvml.count() == 8
+    said = capfd.readouterr().err
+    assert said.count("\n") == 1
+    assert f"Run: nvparity compile {profile}" in said
+
+
+def test_a_named_image_outranks_a_profile(nvml: Nvml, profile: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled(profile, profile.with_suffix(".nvpimg"), "profile")
+    compiled(profile, tmp_path / "named.nvpimg", "named")
+    monkeypatch.setenv("NVPARITY_IMAGE", str(tmp_path / "named.nvpimg"))
+    assert served(nvml) == "named"
+
+
+def test_an_image_replaced_on_disk_is_served_at_the_next_init(nvml: Nvml, profile: Path) -> None:
+    compiled(profile, profile.with_suffix(".nvpimg"), "first")
+    assert served(nvml) == "first"
+    compiled(profile, profile.with_suffix(".nvpimg"), "second")
+    assert nvml.call("nvmlDeviceGetName", nvml.device(0)).out["name"] == "first"
+    nvml.shutdown()
+    assert served(nvml) == "second"
+
+
+def test_without_configuration_eight_gpus_of_the_reference_are_served(nvml: Nvml, capfd: pytest.CaptureFixture[str]) -> None:
+    assert nvml.init() == 0
+    assert nvml.count() == 8
+    for index in range(8):
+        handle = nvml.device(index)
+        assert nvml.call("nvmlDeviceGetUUID", handle).out["uuid"] == f"GPU-4d4f434b-0000-0000-0000-{index:012d}"
+        pci = nvml.call("nvmlDeviceGetPciInfo_v3", handle).out
+        assert (pci["pci.busId"], pci["pci.busIdLegacy"]) == (f"00000000:{index + 1:02X}:00.0", f"0000:{index + 1:02X}:00.0")
+        assert (pci["pci.domain"], pci["pci.bus"], pci["pci.device"]) == (0, index + 1, 0)
+        assert nvml.call("nvmlDeviceGetMinorNumber", handle).out == {"minorNumber": index}
+        assert nvml.call("nvmlDeviceGetBAR1MemoryInfo", handle).out["bar1Memory.bar1Total"] == 256 << 20
+    assert nvml.call("nvmlSystemGetDriverVersion").out["version"] == "550.163.01"
+    assert nvml.call("nvmlSystemGetNVMLVersion").out["version"] == "12.550.163.01"
+    assert nvml.call("nvmlSystemGetCudaDriverVersion").out["cudaDriverVersion"] == 12040
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize(("asked", "count"), [("0", 0), ("1", 1), ("72", 72), ("300", 300), ("-1", 8), ("x", 8), ("", 8), ("1x", 8)])
+def test_the_default_has_as_many_gpus_as_asked_for(nvml: Nvml, monkeypatch: pytest.MonkeyPatch, asked: str, count: int) -> None:
+    monkeypatch.setenv("MOCK_NVML_NUM_DEVICES", asked)
+    assert nvml.init() == 0
+    assert nvml.count() == count
+    seen = {nvml.call("nvmlDeviceGetPciInfo_v3", nvml.device(index)).out["pci.busId"] for index in range(count)}
+    assert len(seen) == count
+
+
+def test_the_default_claims_the_driver_asked_for(nvml: Nvml, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MOCK_NVML_DRIVER_VERSION", "535.54.03")
+    assert nvml.init() == 0
+    assert nvml.call("nvmlSystemGetDriverVersion").out["version"] == "535.54.03"
+    assert nvml.call("nvmlSystemGetNVMLVersion").out["version"] == "12.535.54.03"
+
+
+@pytest.mark.parametrize("asked", ["latest", "9" * 100, "../x", "550 "])
+def test_a_driver_version_that_is_none_is_not_claimed(nvml: Nvml, monkeypatch: pytest.MonkeyPatch, asked: str) -> None:
+    monkeypatch.setenv("MOCK_NVML_DRIVER_VERSION", asked)
+    assert nvml.init() == 0
+    assert nvml.call("nvmlSystemGetDriverVersion").out["version"] == "550.163.01"
+
+
+def test_the_mapping_of_an_image_is_read_only(nvml: Nvml, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "mapped.nvpimg"
+    image.write(path, image.pack(boards.spec()))
+    monkeypatch.setenv("NVPARITY_IMAGE", str(path))
+    monkeypatch.setenv("MOCK_NVML_STATE", str(tmp_path / "state"))
+    assert nvml.init() == 0
+    maps = [line.split() for line in Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()]
+    assert {line[5]: line[1] for line in maps if len(line) > 5 and line[5].startswith(str(tmp_path))} == {
+        str(path): "r--p",
+        str(tmp_path / "state"): "r--s",
+    }

@@ -1,0 +1,50 @@
+"""The tables: what they say, and what a wrong one is told."""
+
+from __future__ import annotations
+
+import pytest
+
+from mocklib import fields
+from mocklib.fields import TableError
+
+
+def test_fields_are_numbered_in_the_order_of_the_table() -> None:
+    for table in (fields.system_fields(), fields.device_fields()):
+        assert [definition.index for definition in table.values()] == list(range(len(table)))
+
+
+def test_words_are_spelled_as_a_profile_spells_them() -> None:
+    known = fields.device_fields()
+    assert known["ecc.mode_current"].words == {"disabled": 0, "enabled": 1}
+    assert known["multi_gpu_board"].words == {"false": 0, "true": 1}
+    assert known["performance_state"].words is not None
+    assert known["performance_state"].words["P8"] == 8
+
+
+def test_every_need_is_a_mode() -> None:
+    assert {definition.need for definition in fields.device_fields().values()} <= {None, *fields.MODES}
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [({"type": "float"}, "type is one of"), ({"type": "u64", "unit": "W"}, "keys are"), ({"type": "u64", "need": "mig"}, "is none of"),
+     ({"type": "u64", "words": "colours"}, "no word list")],
+)  # fmt: skip
+def test_a_wrong_entry_is_named(entry: dict[str, str], said: str) -> None:
+    with pytest.raises(TableError, match=f"fields.yaml: some.field: .*{said}"):
+        fields._field("some.field", entry, {}, "device", 0)
+
+
+def test_functions_are_numbered_by_name_and_first_seen_on_a_branch() -> None:
+    since = fields.since()
+    assert list(since) == sorted(since)
+    assert since["nvmlDeviceGetMemoryInfo_v2"] == (515, None)
+    assert since["nvmlDeviceGetPlatformInfo"] == (570, None)
+    assert since["nvmlRetry_NvRmControl"] == (470, 525)
+    assert since["nvmlDeviceCcuGetStreamState"] == (525, 530)
+    assert fields.function_index()[list(since)[5]] == 5
+
+
+def test_the_layout_word_is_one_number_for_one_set_of_tables() -> None:
+    assert fields.layout_word() == fields.layout_word()
+    assert 0 < fields.layout_word() < 1 << 64
