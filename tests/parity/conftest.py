@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from mocklib.calls import built_folder
+
 LEFT_OUT = shutil.ignore_patterns(
     "__pycache__", "test", "tests", "idlelib", "tkinter", "lib2to3", "ensurepip", "site-packages", "dist-packages", "*.a"
 )
@@ -55,6 +57,9 @@ def isolated_root(tmp_path_factory: pytest.TempPathFactory, repository: Path, li
         for found in third.glob(pattern):
             copy = shutil.copytree if found.is_dir() else shutil.copy2
             copy(found, site / found.name)
+    (site / "mocklib" / "_built").mkdir()
+    for generated in built_folder().glob("zz_generated_*.py"):
+        shutil.copy2(generated, site / "mocklib" / "_built")
     (root / "nv").mkdir()
     shutil.copy2(library_path, root / "nv" / library_path.name)
     binaries = [interpreter, library_path, *stdlib.glob("lib-dynload/*.so"), *site.rglob("*.so")]

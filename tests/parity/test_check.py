@@ -1,0 +1,121 @@
+"""The gate itself: every committed capture through the built library, and what the command says of it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from harness.cli import guard
+from harness.stages.compare import check
+from harness.stores.workspace import Workspace
+
+ROOT = Path(__file__).resolve().parents[2]
+BOARDS = ("a100-sxm4-40gb-x1_570.148.08", "geforce-gt-1030-x1_470.74", "h100-sxm5-x8_580.105.08", "t4-x1_595.91.07")
+
+
+@pytest.fixture(autouse=True)
+def library(library_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NVPARITY_LIBRARY", str(library_path))
+
+
+@pytest.fixture
+def copied(tmp_path: Path) -> Workspace:
+    """A workspace of its own with the T4 in it."""
+    for folder in ("captures", "golden", "profiles"):
+        (tmp_path / folder).mkdir()
+    name = "t4-x1_595.91.07"
+    shutil.copytree(ROOT / "captures" / name, tmp_path / "captures" / name)
+    for part in (f"golden/{name}.yaml", f"profiles/{name}.yaml", "profiles/boards.yaml"):
+        shutil.copy2(ROOT / part, tmp_path / part)
+    return Workspace(tmp_path)
+
+
+@pytest.mark.parametrize("name", BOARDS)
+def test_a_board_is_byte_equal_with_nothing_ruled_out_and_nothing_unmodelled(name: str):
+    (case,) = check.check(Workspace(ROOT), [name])
+    assert (case.bytes, case.findings, case.drift) == ("equal", [], [])
+    counts = case.counts
+    assert counts.exact == counts.elements > 0
+    assert (counts.volatile, counts.tolerated, counts.gaps, counts.deferred) == (0, 0, 0, 0)
+    assert (counts.redacted, counts.unmodelled, counts.invented) == (0, 0, 0)
+    assert case.baselines == {"L": "equal"}
+
+
+def test_every_committed_capture_reaches_parity():
+    space = Workspace(ROOT)
+    names = space.ids()
+    assert set(names) >= set(BOARDS)
+    assert [case.id for case in check.check(space, names) if not case.parity] == []
+
+
+def test_the_command_writes_version_1_and_exits_0(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    made = tmp_path / "deep" / "check.json"
+    assert guard.run(["check", "t4", "--root", str(ROOT), "--json", str(made)]) == 0
+    document = json.loads(made.read_text())
+    assert (document["version"], document["totals"]["parity"], document["cases"][0]["id"]) == (1, 1, "t4-x1_595.91.07")
+    assert "parity: 1 of 1 captures, 309 elements, 0 findings" in capsys.readouterr().out
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), "utf-8")
+
+
+def test_a_profile_that_says_otherwise_fails_with_the_readings_it_feeds(copied: Workspace, capsys: pytest.CaptureFixture[str]):
+    edit(copied.profile_path("t4-x1_595.91.07"), "temperature_gpu_c: 33", "temperature_gpu_c: 34")
+    assert guard.run(["check", "--root", str(copied.root), "--json", "-"]) == 1
+    (case,) = json.loads(capsys.readouterr().out)["cases"]
+    found = [(finding["path"], finding["kind"], finding["expected"], finding["actual"]) for finding in case["findings"]]
+    assert found == [("gpu[0]/temperature/gpu_temp", "changed", "33 C", "34 C")]
+    assert case["elements"] == case["exact"] + 1
+
+
+def test_a_transcript_that_was_touched_is_drift_though_the_render_equals_the_golden(copied: Workspace, capsys: pytest.CaptureFixture[str]):
+    edit(copied.captures / "t4-x1_595.91.07" / "transcript.txt", "gpu_temp: 33 C", "gpu_temp: 34 C")
+    assert guard.run(["check", "--root", str(copied.root)]) == 1
+    assert "drift: t4-x1_595.91.07: the transcript no longer gives the bytes" in capsys.readouterr().out
+
+
+def test_a_golden_that_was_touched_fails(copied: Workspace):
+    path = copied.golden / "t4-x1_595.91.07.yaml"
+    (scrubbed,) = {line.split()[1] for line in path.read_text().splitlines() if line.strip().startswith("scrubbed:")}
+    edit(path, scrubbed, "0" * 64)
+    assert guard.run(["check", "--root", str(copied.root)]) == 1
+
+
+def test_a_baseline_that_no_longer_holds_fails(copied: Workspace, capsys: pytest.CaptureFixture[str]):
+    (copied.golden / "baselines").mkdir()
+    text = f"format: 1\nid: t4-x1_595.91.07\nviews: {{L: '{'0' * 64}'}}\naccepted: {{by: me, why: test}}\n"
+    (copied.golden / "baselines" / "t4-x1_595.91.07.yaml").write_text(text)
+    assert guard.run(["check", "--root", str(copied.root)]) == 1
+    assert "its baseline 0000" in capsys.readouterr().out
+
+
+def test_nothing_to_check_is_status_5(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert guard.run(["check", "--root", str(tmp_path)]) == 5
+    assert "no captures" in capsys.readouterr().err
+
+
+def test_an_unknown_id_is_status_2(capsys: pytest.CaptureFixture[str]):
+    assert guard.run(["check", "h101", "--root", str(ROOT)]) == 2
+    assert "did you mean 'h100'" in capsys.readouterr().err
+
+
+def test_a_profile_that_is_wrong_is_status_3_and_names_its_place(copied: Workspace, capsys: pytest.CaptureFixture[str]):
+    edit(copied.profile_path("t4-x1_595.91.07"), "temperature_gpu_c: 33", "temperature_gpu: 33")
+    assert guard.run(["check", "--root", str(copied.root)]) == 3
+    assert "did you mean 'temperature_gpu_c'" in capsys.readouterr().err
+
+
+def test_a_render_is_the_same_every_time_and_the_list_names_each_gpu(capfdbinary: pytest.CaptureFixture[bytes]):
+    renders = []
+    for _ in range(2):
+        assert guard.run(["render", "h100", "--root", str(ROOT)]) == 0
+        renders.append(capfdbinary.readouterr().out)
+    assert renders[0] == renders[1] != b""
+    assert guard.run(["render", "h100", "--view", "L", "--root", str(ROOT)]) == 0
+    assert capfdbinary.readouterr().out.count(b"NVIDIA H100 80GB HBM3 (UUID: GPU-") == 8

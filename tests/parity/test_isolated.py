@@ -1,0 +1,39 @@
+"""The render in a root folder that has no capture, profile or golden to look at."""
+
+from __future__ import annotations
+
+import base64
+import json
+import shutil
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from harness.stages.render import serving
+from harness.stages.render.process import Job
+from harness.stores import captures
+from harness.stores.workspace import Workspace
+
+ROOT = Path(__file__).resolve().parents[2]
+SPACE = Workspace(ROOT)
+
+
+def test_the_root_holds_no_capture_profile_or_golden(isolated_root: Path):
+    assert {path.name for path in isolated_root.glob("site/profiles/*")} == {"drivers"}
+    names = {path.name for path in isolated_root.rglob("*")}
+    assert not names & {"captures", "golden", "transcript.txt", "sidecar.yaml", "boards.yaml", *(f"{name}.yaml" for name in SPACE.ids())}
+
+
+@pytest.mark.parametrize("name", SPACE.ids())
+def test_a_render_there_gives_the_bytes_of_the_original(name: str, enter, isolated_root: Path):
+    original = captures.load(SPACE.captures, name).texts["q-x"].to_bytes()
+    (isolated_root / "nv" / "image").write_bytes(serving.image_bytes(SPACE.profile_path(name), SPACE))
+    job = Job(library="/nv/libnvidia-ml.so.1", image="/nv/image", root=None, answer="/tmp/answer")
+    environment = {"PYTHONPATH": "/site", "NVPARITY_IMAGE": "/nv/image", "MOCK_NVML_STATE": "/tmp/state", "PYTHONDONTWRITEBYTECODE": "1"}
+    done = enter(["-m", "harness.stages.render"], environment, json.dumps(asdict(job)).encode())
+    assert done.returncode == 0, done.stderr.decode()
+    answer = json.loads((isolated_root / "tmp" / "answer").read_bytes())
+    assert base64.b64decode(answer["data"]) == original
+    shutil.rmtree(isolated_root / "tmp")
+    (isolated_root / "tmp").mkdir()
