@@ -77,7 +77,7 @@ class Nvml:
         if name not in self._found:
             try:
                 self._found[name] = getattr(self.library, name)
-            except AttributeError:
+            except (AttributeError, self.ffi.error):
                 self._found[name] = None
         return self._found[name]
 

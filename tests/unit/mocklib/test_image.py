@@ -89,7 +89,10 @@ def test_what_cannot_be_packed_is_named(spec: ImageSpec, said: str) -> None:
         image.pack(spec)
 
 
-@pytest.mark.parametrize("spoil", [lambda data: data[:50], lambda data: b"x" + data[1:], lambda data: data[:-1], lambda data: data[:500] + b"!" + data[501:]])
+SPOILED = [lambda data: data[:50], lambda data: b"x" + data[1:], lambda data: data[:-1], lambda data: data[:500] + b"!" + data[501:]]
+
+
+@pytest.mark.parametrize("spoil", SPOILED)
 def test_bytes_that_are_no_sound_image_are_refused(spoil: Any) -> None:
     with pytest.raises(ImageError):
         image.read(spoil(image.pack(ImageSpec(devices=[{}]))))
