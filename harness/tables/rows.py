@@ -14,7 +14,7 @@ ROUTE_KINDS = ("call", "fieldvalue", "slot", "member", "literal", "clock", "sum"
 BASES = ("public", "field", "slot", "assumed", "literal")
 _BASIS = {"call": "public", "fieldvalue": "field", "slot": "slot", "member": "public", "literal": "literal", "clock": "public", "sum": "public",
           "difference": "public"}  # fmt: skip
-_ROUTE_KEYS = frozenset(("args", "out", "scope", "key", "bits", "supported", "gate", "basis", "why"))
+_ROUTE_KEYS = frozenset(("args", "out", "scope", "key", "bits", "supported", "gate", "text", "basis", "why"))
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,7 @@ class Route:
     bits     (lowest bit, width) of the reading inside the integer that comes back
     supported  function whose mask must have the bit, else the reading is not supported
     gate     (row, value): unless that row answers that value, nvidia-smi prints not supported without asking
+    text     whether the byte array that comes back holds a text
     basis    public, field, slot (measured on the driver's branch), assumed (slot or literal carried over from the nearest measured branch)
     why      the evidence, one line, where the header alone is not enough
     """
@@ -47,6 +48,7 @@ class Route:
     bits: tuple[int, int] | None = None
     supported: str = ""
     gate: tuple[str, int] | None = None
+    text: bool = False
     basis: str = "public"
     why: str = ""
 
@@ -108,6 +110,7 @@ def parse_route(spec: Any, where: str) -> Route:
         bits=None if bits is None else (int(bits[0]), int(bits[1])),
         supported=str(spec.get("supported", "")),
         gate=None if gate is None else (str(gate[0]), int(gate[1])),
+        text=spec.get("text") is True,
         basis=basis,
         why=str(spec.get("why", "")),
     )

@@ -198,6 +198,12 @@ def _retired_with_times(board: Board, gpu: int | None, args: Mapping[str, Any], 
     return Said(NOT_SUPPORTED) if said.code == 0 and said.value else _retired(board, gpu, args, out)
 
 
+def _accounting_stats(board: Board, gpu: int | None, _args: Mapping[str, Any], _out: str) -> Said:
+    """Figures of a process are kept by no field."""
+    said = board.field(gpu, "accounting.mode")
+    return said if said.code else Said(NOT_FOUND if said.value else NOT_SUPPORTED)
+
+
 PROCESS_FIELDS = ("processes.compute", "processes.graphics", "processes.mps")
 HANDLERS: dict[str, tuple[tuple[str, ...], Handler]] = {
     "supported_memory_clocks": (("clocks.supported",), lambda board, gpu, args, _out: _clock_table(board, gpu, args)),
@@ -206,6 +212,7 @@ HANDLERS: dict[str, tuple[tuple[str, ...], Handler]] = {
     "driver_version": (("system.driver_version",), _one("system.driver_version")),
     "cuda_version": (("system.cuda_version",), _one("system.cuda_version")),
     "gsp_version": (("gsp_firmware.version",), _one("gsp_firmware.version")),
+    "accounting_stats": (("accounting.mode",), _accounting_stats),
     "accounting_pids": (("accounting.pids",), _one("accounting.pids")),
     "bridge_chip": (("bridge_chip.type", "bridge_chip.firmware"), _members(type="bridge_chip.type", fwVersion="bridge_chip.firmware")),
     "workload_profiles": (

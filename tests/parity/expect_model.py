@@ -15,13 +15,12 @@ from harness.tables.drivers import Driver
 from harness.tables.layout import ARCHITECTURES, Element, Predicate
 from harness.tables.rows import Route
 from harness.words.state import State
-from tests.parity.expect_calls import NOT_SUPPORTED, Board, Said
+from tests.parity.expect_calls import NOT_FOUND, NOT_SUPPORTED, Board, Said
 
 NUMBERED = frozenset(
     ("gpu", "mig_device", "process_info", "accounted_process_info", "supported_mem_clock", "supported_graphics_clock", "retired_page_address", "vgpu")
 )
-_MPS = 2
-_PROCESSES = (("processes.compute", 1), ("processes.mps", _MPS), ("processes.graphics", 4))
+COMPUTE, MPS, GRAPHICS, ALL = 1, 2, 4, 7
 
 
 @dataclass(frozen=True)
@@ -151,6 +150,8 @@ class Model:
         if row:
             yield Leaf(path, self.text(row, self.said(row, at)), row)
             return
+        for name, attribute in element.attributes:
+            yield Leaf(f"{path}/@{name}", self.text(attribute, self.said(attribute, at)), attribute)
         inside = list(self._below(element, at, f"{path}/"))
         yield from inside or [Leaf(path, element.none or "", element.collapse or "")]
 
@@ -203,23 +204,32 @@ class Model:
         return self._each("retired_pages.list", "address", at)
 
     def _list_processes(self, at: At) -> list[At]:
-        merged: list[dict[str, Any]] = []
-        for row, kind in _PROCESSES:
-            said, route = self.said(row, at), self.route(row)
-            if kind == _MPS and route is not None and route.kind == "call":
-                if said.code:
-                    return []
-                continue
-            before = {one["pid"]: one for one in reversed(merged)}
+        """By pid; a pid's n-th entry of one list is its n-th of the other; the MPS list marks, and makes C of G (measured with 470 and 550)."""
+        mps = self.said("processes.mps", at)
+        route = self.route("processes.mps")
+        if mps.code and route is not None and route.kind == "call":
+            return []
+        found: list[dict[str, Any]] = []
+        for row, kind in (("processes.compute", COMPUTE), ("processes.graphics", GRAPHICS)):
+            said = self.said(row, at)
+            left = list(found)
             for process in () if said.code else said.value:
-                if process["pid"] in before:
-                    before[process["pid"]]["type"] |= kind
+                same = next((other for other in left if other["pid"] == process["pid"]), None)
+                if same is None:
+                    found.append({**process, "type": kind})
                 else:
-                    merged.append({**process, "type": kind})
-        return [At(at.gpu, one) for one in merged]
+                    same["type"] += kind
+                    left.remove(same)
+        marked = set() if mps.code else {process["pid"] for process in mps.value}
+        for process in found:
+            if process["pid"] in marked:
+                process["type"] = ALL if process["type"] & GRAPHICS else COMPUTE + MPS
+        return [At(at.gpu, process) for process in sorted(found, key=lambda process: int(process["pid"]))]
 
-    def _list_accounted_processes(self, _at: At) -> list[At]:
-        return []
+    def _list_accounted_processes(self, at: At) -> list[At]:
+        said = self.said("accounting.pids", at)
+        listed = [At(at.gpu, {"pid": pid}) for pid in (() if said.code else said.value)]
+        return [entry for entry in listed if self.said("accounted_process.is_running", entry).code != NOT_FOUND]
 
     def _list_mig_devices(self, _at: At) -> list[At]:
         return []

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from harness.stages.importing import source
 from harness.stages.render import views
 from harness.stages.render.session import BoundLibrary
 from harness.stages.render.source import NvmlSource
 from harness.tables.drivers import Driver
-from harness.text import document
 from mocklib import binding, image
 from mocklib.image import ImageSpec
 
@@ -72,7 +72,7 @@ def clock(spec: ImageSpec) -> int:
 
 def leaves(data: bytes) -> list[tuple[str, str]]:
     """Path and text of every leaf of a `-q -x` text."""
-    return list(document.read(data, "render").root.leaves())
+    return source.leaves(source.read(data, "render"))
 
 
 def differences(wanted: Any, got: Any, limit: int = 12) -> str:

@@ -28,6 +28,8 @@ FIXED = {
     "power.smoothing.supported": True,
 }
 """Words on which other rows hang, or which open a mode of its own."""
+BYTES = {"platform.slot_number": 141, "platform.tray_index": 161, "platform.host_id": 181}
+"""Keys that NVML holds in one byte: the first GPU's value, the others' follow."""
 LEFT_OUT = {
     "power.workload_power_profiles.requested": "no capture and no binary at hand shows the text of a mask that is not empty",
     "fabric.health_mask": "replaces the parts of fabric.health, which are traced",
@@ -56,6 +58,16 @@ def granules() -> dict[str, int]:
     return found
 
 
+def few_valued() -> dict[str, tuple[int, ...]]:
+    """Number keys that some row prints as a word: key -> the numbers with a word, zero left out."""
+    table = keys.device_keys()
+    found: dict[str, tuple[int, ...]] = {}
+    for row in rows.load().values():
+        if row.form.few and row.field in table and table[row.field].kind == "uint" and (row.route is None or row.route.bits is None):
+            found[row.field] = tuple(value for value in row.form.few if value)
+    return found
+
+
 def document(driver: str) -> dict[str, Any]:
     """The tracer's document for a driver version."""
     numbers = Numbers(itertools.count(1001, 7))
@@ -66,12 +78,12 @@ def document(driver: str) -> dict[str, Any]:
 
 def _device(gpu: int, architecture: str, margin: bool, numbers: Numbers) -> dict[str, Any]:
     device: dict[str, Any] = {"index": gpu, "states": {}}
-    cuts = granules()
+    cuts, few = granules(), few_valued()
     for number, (path, key) in enumerate(keys.device_keys().items()):
         if path in LEFT_OUT:
             continue
-        value = _value(key, gpu, number + gpu, numbers, cuts.get(path, 1))
-        place(device, path, FIXED.get(path, architecture if path == "architecture" else value))
+        value = _value(key, gpu, number + gpu, numbers, cuts.get(path, 1), few.get(path, ()))
+        place(device, path, FIXED.get(path, BYTES[path] + gpu if path in BYTES else architecture if path == "architecture" else value))
     if not margin:
         remove(device, MARGIN)
         device["states"][MARGIN] = "not_supported"
@@ -94,11 +106,12 @@ def remove(device: dict[str, Any], path: str) -> None:
     del device[name]
 
 
-def _value(key: keys.Key, gpu: int, number: int, numbers: Numbers, granule: int) -> Any:
+def _value(key: keys.Key, gpu: int, number: int, numbers: Numbers, granule: int, few: tuple[int, ...]) -> Any:
     made = {
         "word": lambda: [word for word, _ in key.words if word != "auto"][number % len([word for word, _ in key.words if word != "auto"])],
         "flag": lambda: number % 2 == 1,
         "health_flag": lambda: number % 2 == 0,
+        "few": lambda: few[number % len(few)],
         "uint": lambda: gpu + 11 if key.path == "minor_number" else numbers.next(max(1, granule // key.scale)),
         "int": lambda: numbers.next(max(1, granule // key.scale)),
         "text": lambda: _uuid(numbers) if key.path == "uuid" else f"{key.path.split('.')[-1][:4]}-{numbers.next():05d}",
@@ -112,7 +125,7 @@ def _value(key: keys.Key, gpu: int, number: int, numbers: Numbers, granule: int)
         "accounted": list,
         "pages": lambda: {"count": 2, "addresses": [numbers.next(), numbers.next()]},
     }
-    return made[key.kind]()
+    return made["few" if few else key.kind]()
 
 
 def _uuid(numbers: Numbers) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from harness.stages.render.source import NvmlSource
 
 COMPUTE, MPS, GRAPHICS = 1, 2, 4
+NOT_FOUND = 6
 COMPUTE_ROW, MPS_ROW, GRAPHICS_ROW = "processes.compute", "processes.mps", "processes.graphics"
 
 
@@ -47,26 +49,26 @@ def _graphics_clocks(source: NvmlSource, place: Place) -> list[Place]:
 def _processes(source: NvmlSource, place: Place) -> list[Place]:
     """The processes of the compute and graphics lists, by pid.
 
-    Measured with binaries 470, 535 and 550: they are sorted by pid; one that both lists name is printed once, with both types; a pid twice in
-    one list is printed twice; the MPS list adds its type to a compute process and brings no process of its own.  Where the MPS list comes from
-    a function of the header (up to 470), nothing is printed unless it answers.
+    Measured with binaries 470, 535 and 550: they are sorted by pid; one that both lists name is printed once, with both types, and where a list
+    names a pid twice, the first of one goes with the first of the other; the MPS list adds its type to these and brings no process of its own,
+    and a graphics process that it marks is printed as of all three types.  Where the MPS list comes from a function of the header (up to 470),
+    nothing is printed unless it answers.
     """
     mps = source.route(MPS_ROW)
-    marked = set()
-    if mps is not None:
-        answer = source.answer(mps, place)
-        if answer.code and mps.kind == "call":
-            return []
-        marked = {process["pid"] for process in _entries_of(source, MPS_ROW, place)}
-    merged = [{**process, "type": COMPUTE | (MPS if process["pid"] in marked else 0)} for process in _entries_of(source, COMPUTE_ROW, place)]
-    compute = {process["pid"]: process for process in reversed(merged)}
-    for process in _entries_of(source, GRAPHICS_ROW, place):
-        if process["pid"] in compute:
-            compute[process["pid"]]["type"] |= GRAPHICS
-        else:
-            merged.append({**process, "type": GRAPHICS})
-    merged.sort(key=lambda process: int(process["pid"]))
-    return [replace(place, entry={**place.entry, **process}) for process in merged]
+    if mps is not None and mps.kind == "call" and source.answer(mps, place).code:
+        return []
+    merged: dict[tuple[int, int], dict[str, Any]] = {}
+    for row, kind in ((COMPUTE_ROW, COMPUTE), (GRAPHICS_ROW, GRAPHICS)):
+        seen: Counter[int] = Counter()
+        for process in _entries_of(source, row, place):
+            key = (int(process["pid"]), seen[process["pid"]])
+            seen[process["pid"]] += 1
+            merged.setdefault(key, {**process, "type": 0})["type"] |= kind
+    for process in _entries_of(source, MPS_ROW, place):
+        for (pid, _), known in merged.items():
+            if pid == process["pid"]:
+                known["type"] |= MPS | COMPUTE
+    return [replace(place, entry={**place.entry, **merged[key]}) for key in sorted(merged)]
 
 
 def _entries_of(source: NvmlSource, row: str, place: Place) -> list[dict[str, Any]]:
@@ -88,6 +90,13 @@ def _retired(source: NvmlSource, place: Place) -> list[Place]:
     return [replace(place, entry={**place.entry, "address": address, "timestamp": stamp}) for address, stamp in pages]
 
 
+def _accounted(source: NvmlSource, place: Place) -> list[Place]:
+    """The processes in the accounting buffer but those whose figures are not found (binary 470 leaves them out)."""
+    pids = [entry.entry["pid"] for entry in _listed(source, "accounting.pids", place, "pid")]
+    places = [replace(place, entry={**place.entry, "pid": pid}) for pid in pids]
+    return [entry for entry in places if source.read("accounted_process.is_running", entry).code != NOT_FOUND]
+
+
 def _none(_source: NvmlSource, _place: Place) -> list[Place]:
     return []
 
@@ -98,6 +107,6 @@ _LISTS: dict[str, Callable[[NvmlSource, Place], list[Place]]] = {
     "graphics_clocks": _graphics_clocks,
     "processes": _processes,
     "retired_pages": _retired,
-    "accounted_processes": _none,
+    "accounted_processes": _accounted,
     "mig_devices": _none,
 }

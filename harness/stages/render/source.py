@@ -107,7 +107,7 @@ class NvmlSource:
         return self._picked(route, _member(answer.out, route.out))
 
     def _picked(self, route: Route, value: Any) -> Reading:
-        reading = _value(value)
+        reading = _value(value.split(b"\0")[0].decode("utf-8", "surrogateescape") if route.text and isinstance(value, bytes) else value)
         if isinstance(reading.raw, int):
             return Reading(0, route.pick(reading.raw))
         return reading

@@ -199,7 +199,7 @@ def test_a_pid_twice_in_one_list_is_printed_twice():
 
 
 def test_the_mps_list_brings_no_process_of_its_own():
-    assert processes(PROCESSES, {0: entry(), 1: entry(1, 2), 2: entry(2)}) == [(2, 4)]
+    assert processes(PROCESSES, {0: entry(), 1: entry(1, 2), 2: entry(2)}) == [(2, 7)]
 
 
 def test_an_mps_list_of_the_header_must_answer():
@@ -218,3 +218,7 @@ def test_an_mps_list_of_the_header_must_answer():
 )
 def test_the_trace_says_the_route(spec, text):
     assert source({"a": spec})[0].asked("a") == text
+
+
+def test_where_two_lists_name_a_pid_twice_the_first_of_one_goes_with_the_first_of_the_other():
+    assert processes(PROCESSES, {0: entry(1, 1), 1: (3, {}), 2: entry(1, 1, 1)}) == [(1, 5), (1, 5), (1, 4)]
