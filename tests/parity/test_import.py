@@ -1,0 +1,261 @@
+"""Import: a stranger's file becomes a board at parity, or one line says why not; never half a board."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from harness.cli import guard
+from harness.stages.importing import pipeline, source, staging
+from harness.stages.render import serving
+from harness.stores import captures
+from harness.stores.workspace import Workspace
+from harness.text.listing import Listing
+from harness.words.errors import InputError, MissingError
+
+ROOT = Path(__file__).resolve().parents[2]
+STRANGERS = (
+    "qx/l40s_595.91.07_nvidia-k8s-test-infra_1.xml",
+    "qx/geforce-rtx-3090_590.44.01_influxdata-telegraf_1.xml",
+    "qx/geforce-rtx-2080_590.44.01_influxdata-telegraf_1.xml",
+    "qx/geforce-rtx-3080_595.58.03_influxdata-telegraf_1.xml",
+    "qx/rtx-a5000_590.44.01_influxdata-telegraf_1.xml",
+)
+"""Captures in nvidia-smi's own layout that are none of the committed ones; two drivers, one of them without a node."""
+
+
+@pytest.fixture(autouse=True)
+def library(library_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NVPARITY_LIBRARY", str(library_path))
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> Workspace:
+    """An empty workspace."""
+    root = tmp_path / "work"
+    root.mkdir()
+    return Workspace(root)
+
+
+@pytest.fixture
+def query(tmp_path: Path) -> Path:
+    """A query file: the T4 as its transcript has it."""
+    path = tmp_path / "query.xml"
+    path.write_bytes(captures.load(ROOT / "captures", "t4-x1_595.91.07").texts["q-x"].to_bytes())
+    return path
+
+
+def listed(path: Path, *rows: str) -> Path:
+    path.write_text("".join(f"GPU {number}: {row}\n" for number, row in enumerate(rows)))
+    return path
+
+
+T4 = "Tesla T4 (UUID: GPU-00000000-0000-0000-0000-000000000000)"
+
+
+def files(root: Path) -> set[str]:
+    return {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
+
+
+def test_a_query_becomes_capture_profile_golden_and_baseline(space: Workspace, query: Path, capsys: pytest.CaptureFixture[str]):
+    assert guard.run(["import", str(query), "--root", str(space.root), "--source", "repository=o/r licence=MIT mine"]) == 0
+    assert files(space.root) == {
+        "captures/SOURCES.md",
+        "captures/t4-x1_595.91.07/sidecar.yaml",
+        "captures/t4-x1_595.91.07/transcript.txt",
+        "golden/baselines/t4-x1_595.91.07.yaml",
+        "golden/t4-x1_595.91.07.yaml",
+        "profiles/t4-x1_595.91.07.yaml",
+    }
+    said = capsys.readouterr().out
+    assert "modelled 309, unmodelled 0" in said
+    assert "parity: rendered from the mock library, bytes equal, 309 elements exact" in said
+    assert guard.run(["check", "--root", str(space.root)]) == 0
+
+
+def test_the_json_says_what_was_read_scrubbed_and_proven(space: Workspace, query: Path, capsys: pytest.CaptureFixture[str]):
+    assert guard.run(["import", str(query), "--root", str(space.root), "--id", "Mine_1.a-b", "--json", "-"]) == 0
+    made = json.loads(capsys.readouterr().out)
+    assert (made["id"], made["kind"], made["driver"], made["node"]) == ("Mine_1.a-b", "own", "595.91.07", None)
+    assert made["readings"]["elements"] == sum(count for kind, count in made["readings"].items() if kind != "elements")
+    assert made["check"]["totals"]["findings"] == 0
+
+
+def test_an_existing_id_is_refused_and_nothing_changes(space: Workspace, query: Path, capsys: pytest.CaptureFixture[str]):
+    assert guard.run(["import", str(query), "--root", str(space.root), "--id", "a"]) == 0
+    before = {name: (space.root / name).read_bytes() for name in files(space.root)}
+    assert guard.run(["import", str(query), "--root", str(space.root), "--id", "a"]) == 3
+    assert "exists" in capsys.readouterr().err
+    assert {name: (space.root / name).read_bytes() for name in files(space.root)} == before
+
+
+def test_the_proposed_id_is_a_free_one(space: Workspace, query: Path):
+    assert [pipeline.run(space, [query]).id for _ in range(2)] == ["t4-x1_595.91.07", "t4-x1_595.91.07_2"]
+
+
+@pytest.mark.parametrize(
+    ("data", "part"),
+    [
+        (b"", "empty"),
+        (b"Failed to initialize NVML: Driver/library version mismatch\nNVML library version: 535.161\n", "not an nvidia-smi capture"),
+        (b"hello\n", "not"),
+        (b"\x00\xff" * 300, "not"),
+    ],
+)
+def test_what_is_no_capture_is_status_3_one_line_nothing_written(data, part, space: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "bad.xml"
+    path.write_bytes(data)
+    assert guard.run(["import", str(path), "--root", str(space.root)]) == 3
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "bad.xml" in line
+    assert part in line.lower().replace("nvidia-smi capture", "nvidia-smi capture")
+    assert files(space.root) == set()
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.97])
+def test_a_truncated_query_says_where_it_ends(share, space: Workspace, query: Path, capsys: pytest.CaptureFixture[str]):
+    data = query.read_bytes()
+    query.write_bytes(data[: int(len(data) * share)])
+    assert guard.run(["import", str(query), "--root", str(space.root)]) == 3
+    assert len(capsys.readouterr().err.splitlines()) == 1
+    assert files(space.root) == set()
+
+
+def test_a_query_and_a_list_of_one_node_are_one_capture_with_two_goldens(space: Workspace, query: Path, tmp_path: Path):
+    made = pipeline.run(space, [listed(tmp_path / "list.txt", T4), query])
+    assert made.parity
+    assert [case.bytes for case in made.cases] == ["equal", "equal"]
+    assert set(captures.load(space.captures, made.id).texts) == {"q-x", "L"}
+
+
+def test_views_that_disagree_are_refused_with_both_sides(space: Workspace, query: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    other = listed(tmp_path / "list.txt", T4.replace("Tesla", "Other"))
+    assert guard.run(["import", str(query), str(other), "--root", str(space.root)]) == 3
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "Tesla T4" in line
+    assert "Other T4" in line
+
+
+def test_two_files_of_one_view_are_a_usage_error(space: Workspace, query: Path):
+    assert guard.run(["import", str(query), str(query), "--root", str(space.root)]) == 2
+    assert files(space.root) == set()
+
+
+@pytest.mark.parametrize("name", ["../x", ".x", "a b", ""])
+def test_an_id_that_is_none_is_a_usage_error(name, space: Workspace, query: Path):
+    assert guard.run(["import", str(query), "--root", str(space.root), "--id", name]) == 2
+
+
+def test_an_unknown_version_gets_a_node_in_the_workspace_and_is_printed_for_review(space: Workspace, query: Path, capsys: pytest.CaptureFixture[str]):
+    text = query.read_text().replace("595.91.07", "596.10").replace("\t\t<fan_speed>", "\t\t<fan_noise>7 dB</fan_noise>\n\t\t<fan_speed>")
+    query.write_text(text)
+    assert guard.run(["import", str(query), "--root", str(space.root)]) == 0
+    said = capsys.readouterr().out
+    assert "new driver node 596.10" in said
+    assert "gained gpu/fan_noise" in said
+    assert "unmodelled: gpu[0]/fan_noise: '7 dB'" in said
+    assert "1 printed verbatim" in said
+    assert "profiles/drivers/596.10.yaml" in files(space.root)
+    assert guard.run(["check", "--root", str(space.root), "--json", "-"]) == 0
+    (case,) = json.loads(capsys.readouterr().out)["cases"]
+    assert (case["unmodelled"], case["exact"], case["bytes"], case["layout"]) == (1, 309, "equal", "596.10")
+
+
+def test_an_edited_capture_is_kept_and_not_compared(space: Workspace, query: Path, capsys: pytest.CaptureFixture[str]):
+    assert guard.run(["import", str(query), "--root", str(space.root), "--edited"]) == 0
+    assert "edited: kept, not compared" in capsys.readouterr().out
+    assert guard.run(["check", "--root", str(space.root), "--json", "-"]) == 0
+    (case,) = json.loads(capsys.readouterr().out)["cases"]
+    assert (case["elements"], case["kind"]) == (0, "edited")
+
+
+def test_a_failure_while_settling_takes_everything_back(space: Workspace, query: Path, monkeypatch: pytest.MonkeyPatch):
+    rename = Path.rename
+
+    def failing(path: Path, target: Path) -> Path:
+        if "captures" in str(target) and ".import-" in str(path):
+            raise OSError(28, "No space left on device")
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", failing)
+    with pytest.raises(MissingError, match="No space left"):
+        pipeline.run(space, [query])
+    assert files(space.root) == set()
+
+
+def test_an_import_that_is_killed_leaves_no_capture(space: Workspace, query: Path):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "harness.cli", "import", str(query), "--root", str(space.root)]
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
+    while not list(space.root.glob(".import-*")) and process.poll() is None:
+        time.sleep(0.002)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert space.ids() == []
+    assert pipeline.run(space, [query]).parity
+
+
+def test_a_workspace_that_cannot_be_written_is_status_4(space: Workspace, query: Path, monkeypatch: pytest.MonkeyPatch):
+    def refuse(*_args: object, **_more: object) -> str:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(staging.tempfile, "mkdtemp", refuse)
+    with pytest.raises(MissingError, match="Permission denied"):
+        pipeline.run(space, [query])
+
+
+@pytest.mark.parametrize("name", STRANGERS)
+def test_a_strangers_capture_reaches_parity_with_no_shipped_file_changed(name: str, space: Workspace, raw_capture):
+    made = pipeline.run(space, [raw_capture(name)])
+    assert [(finding.path, finding.kind) for case in made.cases for finding in case.findings] == []
+    assert [case.bytes for case in made.cases] == ["equal"]
+    (case,) = made.cases
+    assert case.counts.exact + case.counts.unmodelled == case.counts.elements
+    assert case.counts.unmodelled == len(made.unmodelled)
+
+
+def own_lists(folder: Path) -> list[Path]:
+    """The real lists in nvidia-smi's own layout that show every reading and no MIG device."""
+    found = []
+    with (folder / "MANIFEST.tsv").open(encoding="utf-8", newline="") as stream:
+        rows = [row for row in csv.DictReader(stream, delimiter="\t") if row["kind"] == "L" and row["real_or_edited"].startswith("real")]
+    for row in rows:
+        path = folder / row["file"]
+        text = source.read(path.read_bytes(), path.name)
+        if isinstance(text, Listing) and text.kind == "own" and not any(gpu.migs or "..." in gpu.uuid for gpu in text.gpus):
+            found.append(path)
+    return found
+
+
+def test_own_layout_lists_are_imported_alone_and_rendered_byte_equal(space: Workspace, raw_captures: Path):
+    found = own_lists(raw_captures)
+    assert len(found) >= 5
+    for path in found:
+        made = pipeline.run(space, [path])
+        assert [case.bytes for case in made.cases] == ["equal"], path.name
+        assert made.parity, path.name
+
+
+def test_a_list_alone_gives_a_profile_of_names_and_uuids_and_nothing_else(space: Workspace, tmp_path: Path):
+    made = pipeline.run(space, [listed(tmp_path / "list.txt", "A & <B> (C) (UUID: GPU-1)", "D (UUID: GPU-2)")])
+    assert made.parity
+    assert made.id == "a-b-c-and-d-x2_nodrv"
+    rendered = serving.render(space.profile_path(made.id), space, "q-x").data.decode()
+    assert "<product_name>A & <B> (C)</product_name>" in rendered
+    assert "<serial>N/A</serial>" in rendered
+
+
+def test_a_list_that_starts_in_the_middle_cannot_be_served(space: Workspace, tmp_path: Path):
+    path = tmp_path / "list.txt"
+    path.write_text("GPU 6: A (UUID: GPU-1)\n")
+    with pytest.raises(InputError, match="GPUs 6"):
+        pipeline.run(space, [path])
+    assert files(space.root) == set()
