@@ -125,9 +125,9 @@ def _route(route: Route) -> dict[str, Any]:
     made: dict[str, Any] = {route.kind: list(route.operands) if route.operands else route.target}
     if route.args:
         made["args"] = dict(route.args)
-    for name in ("out", "scope", "key", "supported", "why"):
+    for name in ("out", "scope", "key", "supported", "text", "why"):
         value = getattr(route, name)
-        if value not in ("", 0, None):
+        if value not in ("", 0, None, False):
             made[name] = value
     for name in ("bits", "gate"):
         if getattr(route, name) is not None:

@@ -190,6 +190,15 @@ def _string(name: str, pattern: str) -> Format:
     return Format(name, "str", parse, str)
 
 
+def _empty(name: str, word: str) -> Format:
+    """Text as it stands; ``word`` is printed for the empty text."""
+
+    def parse(text: str) -> str:
+        return "" if text == word else text
+
+    return Format(name, "str", parse, lambda raw: str(raw) or word)
+
+
 def _words(name: str, words: Mapping[int, str], other: str | None) -> Format:
     """One word a value; ``other`` is printed for a value without a word and is never read."""
     values: dict[str, int] = {}
@@ -266,7 +275,7 @@ def _build() -> list[Format]:
         _unless(_suffixed("count", ""), "instance_id", 0xFFFFFFFF), _unless(_suffixed("count", ""), "byte", 0xFF),
         _unless(_divided("mib", " MiB", MIB), "process_mib", 0xFFFFFFFFFFFFFFFF),
         _string("string", r"[^\x00]*"), _string("bus_id", r"[0-9A-F]{8}:[0-9A-F]{2}:[0-9A-F]{2}\.[0-9A-F]"),
-        _cuda_version(),
+        _cuda_version(), _empty("serial", "Not Set"),
         Format("timestamp", "int", moments.parse_ctime, lambda raw: moments.ctime(int(raw))),
         Format("bbx_time", "int", moments.parse_bbx, lambda raw: moments.bbx(int(raw))),
         Format("uuid_bytes", "str", moments.parse_uuid_bytes, lambda raw: moments.uuid_text(str(raw))),
