@@ -102,7 +102,7 @@ class _Scanner:
             kind, indent, tag, text, style, _, loose = line
             if kind == leaf and stack and not loose:
                 number += 1
-                node = Node(tag, text, escape=style, line=number)
+                node = Node(tag, text, [], {}, LINE, style, None, number)
                 stack[-1].children.append(node)
                 if indents.get(len(stack)) != indent:
                     self._indent(node, indent)
