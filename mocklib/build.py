@@ -9,6 +9,7 @@ import concurrent.futures
 import hashlib
 import importlib.util
 import os
+import platform
 import shlex
 import shutil
 import subprocess
@@ -23,7 +24,8 @@ from mocklib.gen.header import OLDER, Header, HeaderMissingError, find_header, p
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 SONAME = "libnvidia-ml.so.1"
-COMMON = ("-std=c11", "-D_GNU_SOURCE", "-fPIC", "-fcf-protection=none", "-fvisibility=hidden", "-pthread", "-g1")
+COMMON = ("-std=c11", "-D_GNU_SOURCE", "-fPIC", "-fvisibility=hidden", "-pthread", "-g1")
+MACHINE = ("-fcf-protection=none",) if platform.machine() == "x86_64" else ()  # one instruction less in each getter
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Werror", "-Wno-deprecated-declarations")
 FLAVOURS: dict[str, tuple[str, ...]] = {
     "release": ("-O2",),
@@ -157,7 +159,7 @@ def library(flavour: str, out: Path, default_image: bytes | None = None) -> Path
         raise BuildError(f"no flavour {flavour!r}; there are {', '.join(FLAVOURS)}")
     compiler, path = find_compiler(), nvml_header()
     target, stamp = out / SONAME, out / "zz_generated_library"
-    wanted = _digest(shlex.join(compiler.command), repr((FLAVOURS[flavour], COMMON, WARNINGS, LINK)), path, default_image or b"", *_inputs())
+    wanted = _digest(shlex.join(compiler.command), repr((FLAVOURS[flavour], COMMON, MACHINE, WARNINGS, LINK)), path, default_image or b"", *_inputs())
     generated = generate(generated_folder(out))
     if target.exists() and stamp.exists() and stamp.read_text(encoding="ascii") == wanted:
         return target
@@ -166,7 +168,7 @@ def library(flavour: str, out: Path, default_image: bytes | None = None) -> Path
     try:
         (objects / "zz_generated_default.c").write_text(default_source(default_image), encoding="ascii")
         sources = [*sorted((HERE / "src").glob("*.c")), *sorted(generated.glob("*.c")), objects / "zz_generated_default.c"]
-        compile_ = ("-c", *COMMON, *FLAVOURS[flavour], *WARNINGS, f"-I{HERE / 'include'}", f"-I{generated}", f"-I{path.parent}")
+        compile_ = ("-c", *COMMON, *MACHINE, *FLAVOURS[flavour], *WARNINGS, f"-I{HERE / 'include'}", f"-I{generated}", f"-I{path.parent}")
         with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
             list(pool.map(lambda source: compiler.run(*compile_, str(source), "-o", str(objects / f"{source.stem}.o")), sources))
         built = objects / SONAME

@@ -116,37 +116,3 @@ def test_a_record_with_wild_offsets_is_refused_although_the_checksum_is_right(re
     head = [(start, 4, 1), (start + 4, 4, 64), (start + 8, 4, 9999), (start + 12, 4, 1 << 31), (start + 16, 4, 1 << 30)]
     for place, size, value in [(name, 8, 1 << 40), (name + 12, 4, 1 << 31), *head]:
         refusal(image.seal(sound[:place] + value.to_bytes(size, "little") + sound[place + size :]))  # type: ignore[operator]
-
-
-def test_random_words_with_a_right_checksum_never_bring_the_library_down(
-    nvml: Nvml, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sound: bytes, capfd: pytest.CaptureFixture[str]
-) -> None:
-    chosen = random.Random(11)
-    served = 0
-    for number in range(300):
-        place = chosen.randrange(0, len(sound) - 4, 4)
-        data = image.seal(sound[:place] + chosen.randrange(1 << 32).to_bytes(4, "little") + sound[place + 4 :])
-        path = tmp_path / f"{number % 2}.nvpimg"
-        image.write(path, data)
-        monkeypatch.setenv("NVPARITY_IMAGE", str(path))
-        if nvml.init() == 0:
-            served += 1
-            for handle in (nvml.slot(None, 81, "handle", index).out.get("value", 0) for index in range(2)):
-                read_everything(nvml, handle)
-            nvml.shutdown()
-    capfd.readouterr()
-    assert 0 < served < 300
-
-
-def read_everything(nvml: Nvml, handle: int) -> None:
-    """Calls that follow every kind of variable data."""
-    for name in ("nvmlDeviceGetName", "nvmlDeviceGetPciInfo_v3", "nvmlDeviceGetSupportedMemoryClocks", "nvmlDeviceGetComputeRunningProcesses_v3"):
-        nvml.call(name, handle)
-    nvml.call("nvmlDeviceGetPlatformInfo", handle)
-    nvml.call("nvmlDeviceGetRetiredPages", handle, {"cause": 0})
-    nvml.call("nvmlDeviceGetSupportedGraphicsClocks", handle, {"memoryClockMHz": 5})
-    nvml.call("nvmlDeviceGetAccountingPids", handle)
-    nvml.call("nvmlSystemGetProcessName", None, {"pid": 1})
-    nvml.field_values(handle, [(82, 0), (185, 0), (193, 0)])
-    nvml.slot(handle, 213, "processes")
-    nvml.slot(handle, 231, "string")

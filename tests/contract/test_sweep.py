@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,15 +16,26 @@ from tests.contract import boards
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def sweep(library: Path, folder: Path, spec: ImageSpec, environment: dict[str, str]) -> str:
-    """What the sweep printed; a crash, a report or a wrong answer fails the test with it."""
-    path = folder / "swept.nvpimg"
-    image.write(path, image.pack(spec))
-    command = [sys.executable, "-m", "tests.contract.sweep", str(library)]
-    variables = environment | {"NVPARITY_IMAGE": str(path), "PYTHONPATH": str(ROOT)}
+def run(module: str, library: Path, arguments: list[str], environment: dict[str, str]) -> str:
+    """What one of the programs beside this file printed; a crash, a report or a wrong answer fails the test with it."""
+    command = [sys.executable, "-m", f"tests.contract.{module}", str(library), *arguments]
+    variables = environment | {"PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     return done.stdout
+
+
+def sweep(library: Path, folder: Path, spec: ImageSpec, environment: dict[str, str]) -> str:
+    """What the sweep says of the library serving ``spec``."""
+    path = folder / "swept.nvpimg"
+    image.write(path, image.pack(spec))
+    return run("sweep", library, [], environment | {"NVPARITY_IMAGE": str(path)})
+
+
+def fuzz(library: Path, folder: Path, seed: int, rounds: int, environment: dict[str, str]) -> tuple[int, int]:
+    """(images served, images refused) of the random ones."""
+    served, _, refused, _ = run("fuzz", library, [str(folder), str(seed), str(rounds)], environment).replace(",", "").split()
+    return int(served), int(refused)
 
 
 @pytest.mark.parametrize("empty", [False, True], ids=["every field answers", "no field answers"])
@@ -43,10 +53,29 @@ def runtime(name: str) -> str:
     return path
 
 
-@pytest.mark.sanitize
-def test_no_sanitizer_reports_anything(flavour_path: Callable[[str], Path], tmp_path: Path, clean_environment: dict[str, str]) -> None:
-    library = flavour_path("sanitize")
+@pytest.fixture
+def sanitized(clean_environment: dict[str, str]) -> dict[str, str]:
+    """The environment in which a library with sanitizers can be loaded into Python; leaks of the interpreter are not the library's."""
     loaded = f"{runtime('libasan.so')}:{runtime('libubsan.so')}"
-    # leaks of the interpreter are not the library's
     options = {"LD_PRELOAD": loaded, "ASAN_OPTIONS": "detect_leaks=0", "UBSAN_OPTIONS": "halt_on_error=1", "PYTHONMALLOC": "malloc"}
-    assert "436 functions" in sweep(library, tmp_path, boards.spec(2), {**os.environ, **clean_environment, **options})
+    return {**clean_environment, **options}
+
+
+@pytest.mark.sanitize
+def test_no_sanitizer_reports_anything(flavour_path: Callable[[str], Path], tmp_path: Path, sanitized: dict[str, str]) -> None:
+    assert "436 functions" in sweep(flavour_path("sanitize"), tmp_path, boards.spec(2), sanitized)
+
+
+@pytest.mark.sanitize
+def test_no_sanitizer_reports_anything_for_random_images_and_states(
+    flavour_path: Callable[[str], Path], tmp_path: Path, sanitized: dict[str, str]
+) -> None:
+    served, refused = fuzz(flavour_path("sanitize"), tmp_path, 1, 400, sanitized)
+    assert served > 100
+    assert refused > 20
+
+
+def test_random_images_and_states_never_bring_the_library_down(library_path: Path, tmp_path: Path, clean_environment: dict[str, str]) -> None:
+    served, refused = fuzz(library_path, tmp_path, 2, 300, clean_environment)
+    assert served > 80
+    assert refused > 10

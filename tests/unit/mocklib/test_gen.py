@@ -31,18 +31,19 @@ nvmlReturn_t nvmlDeviceGetList(nvmlDevice_t device, unsigned int *itemCount, uns
 nvmlReturn_t nvmlUnitGetWord(nvmlUnit_t unit, unsigned int *word);
 nvmlReturn_t nvmlVgpuInstanceGetWord(nvmlVgpuInstance_t vgpuInstance, unsigned int *word);
 """
-SOURCE = """
+RETURNS = "nvmlReturn_t DECLDIR"
+SOURCE = f"""
 #define nvmlThing_v1 NVML_STRUCT_VERSION(Thing, 1)
 #define nvmlThing_v2 NVML_STRUCT_VERSION(Thing, 2)
 /**
  * \\ref NVML_ERROR_INVALID_ARGUMENT if both \\a one
  *      and \\a two are NULL
  */
-nvmlReturn_t DECLDIR nvmlDeviceGetTwo(
+{RETURNS} nvmlDeviceGetTwo(
 /**
  * \\ref NVML_ERROR_NOT_FOUND if there is none
  */
-nvmlReturn_t DECLDIR nvmlVgpuInstanceGetWord(
+{RETURNS} nvmlVgpuInstanceGetWord(
 """
 
 
@@ -128,7 +129,7 @@ def test_since_takes_the_first_branch_and_says_when_a_name_is_gone() -> None:
 
 
 def test_since_reads_headers_and_lists_and_refuses_other_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "nvml.h").write_text("nvmlReturn_t DECLDIR nvmlOne(void);\nDEPRECATED(12.0) nvmlReturn_t DECLDIR nvmlTwo(int a);\n", encoding="ascii")
+    (tmp_path / "nvml.h").write_text(f"{RETURNS} nvmlOne(void);\nDEPRECATED(12.0) {RETURNS} nvmlTwo(int a);\n", encoding="ascii")
     (tmp_path / "names.txt").write_text("nvmlThree\n", encoding="ascii")
     assert since.main([f"550={tmp_path / 'nvml.h'}", f"525={tmp_path / 'names.txt'}", "without=nvmlTwo"]) == 0
     rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  ")]

@@ -1,0 +1,91 @@
+"""Images and states with random words in them: ``python -m tests.contract.fuzz LIBRARY FOLDER SEED ROUNDS``.
+
+Checksums are made right, so that the loader's own bounds are what is tried.  Whatever is served is read through every kind of variable data; a crash or
+a sanitizer's report ends the program.  Prints how many images were served and refused.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+from pathlib import Path
+
+from mocklib import binding, image, state
+from mocklib.binding import Nvml
+from mocklib.image import FieldValue, Track
+from tests.contract import boards
+
+MOVING = {"power.total_energy_consumption_mj": FieldValue(1, kind=1, rate=5), "utilization.gpu": FieldValue(0, kind=2, rate=0)}
+PLAIN = (
+    "nvmlDeviceGetName",
+    "nvmlDeviceGetPciInfo_v3",
+    "nvmlDeviceGetPlatformInfo",
+    "nvmlDeviceGetGpuFabricInfoV",
+    "nvmlDeviceGetSupportedMemoryClocks",
+    "nvmlDeviceGetComputeRunningProcesses_v3",
+    "nvmlDeviceGetAccountingPids",
+    "nvmlDeviceGetTotalEnergyConsumption",
+    "nvmlDeviceGetUtilizationRates",
+    "nvmlDeviceWorkloadPowerProfileGetCurrentProfiles",
+)
+
+
+def read_everything(nvml: Nvml, handle: int) -> None:
+    """Calls that follow every kind of variable data, and a setter."""
+    for name in PLAIN:
+        nvml.call(name, handle)
+    nvml.call("nvmlDeviceGetRetiredPages", handle, {"cause": 0})
+    nvml.call("nvmlDeviceGetSupportedGraphicsClocks", handle, {"memoryClockMHz": 5})
+    nvml.call("nvmlDeviceSetPowerManagementLimit", handle, {"limit": 5})
+    nvml.call("nvmlSystemGetProcessName", None, {"pid": 1})
+    nvml.field_values(handle, [(82, 0), (185, 0), (193, 0)])
+    nvml.slot(handle, 213, "processes")
+    nvml.slot(handle, 231, "string")
+
+
+def visit(nvml: Nvml) -> bool:
+    """Init and read both devices; False where the image is refused."""
+    if nvml.init() != 0:
+        return False
+    for index in range(2):
+        read_everything(nvml, int(nvml.slot(None, 81, "handle", index).out.get("value", 0)))
+    nvml.shutdown()
+    return True
+
+
+def spoiled(data: bytes, chosen: random.Random, start: int = 0) -> bytes:
+    """``data`` with one to three random 32-bit words, small ones as likely as any."""
+    made = bytearray(data)
+    for _ in range(chosen.randrange(1, 4)):
+        place = chosen.randrange(start, len(data) - 4, 4)
+        made[place : place + 4] = (chosen.randrange(1 << chosen.choice((4, 12, 31, 32)))).to_bytes(4, "little")
+    return bytes(made)
+
+
+def main(arguments: list[str]) -> int:
+    """Try random images, then random states of a sound image."""
+    library, folder, seed, rounds = arguments[0], Path(arguments[1]), int(arguments[2]), int(arguments[3])
+    chosen = random.Random(seed)
+    nvml = binding.open_library(library)
+    tracks = (Track((1, 2, 3), 10, loop=True),)
+    sound = image.pack(boards.spec(2, devices=[boards.device(number) | MOVING for number in range(2)], tracks=tracks))
+    path, kept = folder / "fuzzed.nvpimg", folder / "fuzzed.state"
+    os.environ["NVPARITY_IMAGE"] = str(path)
+    served = 0
+    for _ in range(rounds):
+        image.write(path, image.seal(spoiled(sound, chosen)))
+        served += visit(nvml)
+    image.write(path, sound)
+    os.environ["MOCK_NVML_STATE"] = str(kept)
+    state.create(kept, sound)
+    fresh = kept.read_bytes()
+    for _ in range(rounds):
+        image.write(kept, spoiled(fresh, chosen, start=64))
+        assert visit(nvml)
+    sys.stdout.write(f"{served} served, {rounds - served} refused\n")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
