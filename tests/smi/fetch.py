@@ -80,6 +80,7 @@ class Apt:
             "Dir::Cache": (home / "cache").resolve(),
             "APT::Sandbox::User": "root",
             "Acquire::Languages": "none",
+            "Acquire::Check-Valid-Until": "false",  # a mirror may lag behind; signatures still hold, and hashes are written down
             "Acquire::Retries": "3",
         }
         self.options = [word for key, value in settings.items() for word in ("-o", f"{key}={value}")]
