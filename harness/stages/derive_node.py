@@ -19,6 +19,7 @@ from harness.tables.drivers import Driver, DriverTree, needed_rows
 from harness.tables.layout import Element, with_children
 from harness.tables.rows import Route
 from harness.text.document import Document, Node
+from harness.text.listing import is_masked
 from harness.text.model import REPEATED
 
 
@@ -243,9 +244,9 @@ def _settle(element: Element, path: str, boards: list[tuple[int | None, set[str]
 
 
 def _without_rows(root: Element, document: Document, driver: Driver) -> Element:
-    """Drops the row of every element some text of which its row cannot read."""
-    probe = replace(driver, layout=root)
-    refused = {reading.place for reading in Walker(document, probe).readings() if reading.kind == UNMODELLED and "@" not in reading.place}
+    """Drops the row of every element some text of which its row cannot read; a text that the giver masked says nothing about the driver."""
+    unread = [reading for reading in Walker(document, replace(driver, layout=root)).readings() if reading.kind == UNMODELLED]
+    refused = {reading.place for reading in unread if "@" not in reading.place and not is_masked(reading.text)}
     return _drop_rows(root, refused, "")
 
 

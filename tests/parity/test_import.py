@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from harness.cli import guard
-from harness.stages.importing import pipeline, source, staging
+from harness.stages.importing import pipeline, source
 from harness.stages.render import serving
 from harness.stores import captures
 from harness.stores.workspace import Workspace
@@ -207,7 +207,7 @@ def test_a_workspace_that_cannot_be_written_is_status_4(space: Workspace, query:
     def refuse(*_args: object, **_more: object) -> str:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(staging.tempfile, "mkdtemp", refuse)
+    monkeypatch.setattr("tempfile.mkdtemp", refuse)
     with pytest.raises(MissingError, match="Permission denied"):
         pipeline.run(space, [query])
 

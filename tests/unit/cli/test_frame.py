@@ -62,7 +62,7 @@ def test_each_error_has_its_status_and_one_line(error, status, monkeypatch, caps
     def fail(**_):
         raise error
 
-    monkeypatch.setattr(guard.cli, "main", fail)
+    monkeypatch.setattr(commands.cli, "main", fail)
     assert guard.run([]) == status
     assert len(capsys.readouterr().err.splitlines()) == 1
 
@@ -72,7 +72,7 @@ def test_a_bug_is_one_line_that_says_where_the_trace_is(monkeypatch, capsys, tmp
         raise ZeroDivisionError("of all\nthings")
 
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr(guard.cli, "main", fail)
+    monkeypatch.setattr(commands.cli, "main", fail)
     assert guard.run([]) == 70
     (line,) = capsys.readouterr().err.splitlines()
     trace = Path(line.rsplit(" ", 1)[1])

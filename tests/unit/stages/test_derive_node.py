@@ -131,3 +131,8 @@ def test_a_capture_changed_by_hand_teaches_nothing(repository, tree):
     given = captured(repository, T4, UNSEEN)
     given.kind = document.EDITED
     assert derive_node.learn(given, tree.resolve("595.99.01"), tree) is None
+
+
+def test_a_masked_text_takes_no_row_from_the_driver(repository, tree):
+    text = captured(repository, "t4-x1_595.91.07", ("<pci_device_id>1EB810DE<", "<pci_device_id>[REDACTED]<"))
+    assert derive_node.learn(text, tree.resolve("595.91.07"), tree) is None

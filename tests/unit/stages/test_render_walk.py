@@ -61,7 +61,7 @@ class Answers:
 
 def driver(elements, **more):
     layout = parse_element({"nvidia_smi_log": {"elements": elements}}, "test")
-    routes = {name: row.route for name, row in rows.load().items()}
+    routes = {name: row.route for name, row in rows.load().items() if row.route is not None}
     settled = {"texts": TEXTS, "escapes": {"name": "none"}, **more}
     return Driver(
         version=VERSION,
