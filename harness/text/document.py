@@ -25,6 +25,7 @@ from harness.text.model import (
     leaf,
     tree,
 )
+from harness.words.errors import InputError
 
 __all__ = [
     "BLOCK", "CLOSED", "EDITED", "EMPTY", "FULL", "KINDS", "LINE", "MINIMAL", "OWN", "PLAIN", "REINDENTED", "ROOT_TAG", "TREE", "TRIMMED",
@@ -41,6 +42,8 @@ ROOT_TAG = scanner.ROOT_TAG
 MAX_BYTES = 8 * 1024 * 1024
 """The largest text read: 72 GPUs with full clock lists are 3.3 MB."""
 
+MAX_GPUS = 1024
+"""The most GPUs of one node that are read; a rack of 72 is the largest there is."""
 MAX_END = 9
 """The most line ends kept as layout at the end of a text; more are kept as empty lines."""
 
@@ -102,6 +105,8 @@ def read(data: bytes, name: str = "capture", *, edited: bool = False) -> Documen
     scan = scanner.scan(plain, name)
     tree = xmltree.parse(_copy(plain, scan), name, scan.span[0])
     xmltree.agree(tree, scan, name)
+    if sum(child.tag == "gpu" for child in scan.root.children) > MAX_GPUS:
+        raise InputError(f"{name}: more than {MAX_GPUS} <gpu> blocks; no node has so many, the file is refused")
     layout = _layout(text, plain, scan, bom=bom)
     written = writer.write(scan.root, layout, scan.doctype)
     verbatim = writer.exceptions(written, text)

@@ -6,6 +6,7 @@ called serial, uuid, guid, pdi, host, user).  What a site hides behind other nam
 
 from __future__ import annotations
 
+import bisect
 import re
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -20,7 +21,7 @@ _UUID = re.compile(
     rb"|(?i:(?:GPU|MIG)-)(" + _HEX8 + rb"(?:-" + _HEX4 + rb"){0,3}(?:-[0-9a-fA-F]{1,12})?)(?![0-9a-zA-Z])"
 )
 _PREFIX = re.compile(rb"(?i)(?:MIG-)?(?:GPU-)?")
-_WIDE = re.compile(rb"(?<![0-9A-Za-z])0[xX][0-9a-fA-F]{16}(?![0-9A-Za-z])")
+_WIDE = re.compile(rb"(?<![0-9A-Za-z])(?:0[xX][0-9a-fA-F]{16}|(?=[0-9]{0,15}[a-fA-F])[0-9a-fA-F]{16})(?![0-9A-Za-z])")
 _SERIAL = re.compile(rb"(?<![0-9A-Za-z.])[0-9]{13}(?![0-9A-Za-z.]| ?[A-Za-z%])")
 _HOME = re.compile(
     rb"(?i:(?:[/\\]|%2f|%5c)(?:home|homes|users|documents and settings)(?:[/\\]+|%2f|%5c))"
@@ -30,10 +31,10 @@ _TILDE = re.compile(rb"(?<![^\s=:\"'>])~([A-Za-z_][A-Za-z0-9_.-]+)(?=/)")
 _MAIL = re.compile(rb"(?<![A-Za-z0-9._%+-])([A-Za-z0-9_][A-Za-z0-9._+-]*)@([A-Za-z][A-Za-z0-9-]*(?:\.[A-Za-z0-9-]+)*)")
 _TEXT = rb"[\"']?\s*([^\s\"'<>(),;&]+)"
 _KEYED: tuple[tuple[str, re.Pattern[bytes]], ...] = (
-    (SERIAL, re.compile(rb"(?i)(?:[\w-]*serial[\w-]*|\bs/n|\bsn|asset[ _-]?tag)(?:[ _-]?(?:number|num|no))?\.?\s*[:=#]\s*" + _TEXT)),
-    (SERIAL, re.compile(rb"(?i)(?<![\w<])serial(?:[ _-]?(?:number|num|no))?\.? +(?:is +)?([A-Za-z0-9-]*[0-9][A-Za-z0-9-]*)")),
-    (HEX, re.compile(rb"(?i)[\w-]*(?:guid|pdi)\s*[:=#]?\s*[\"']?(0x[0-9a-f]+|[0-9a-f]{8,16})(?![0-9a-zA-Z-])")),
-    (UUID, re.compile(rb"(?i)[\w-]*uuid\s*[:=#]\s*" + _TEXT)),
+    (SERIAL, re.compile(rb"(?i)(?:[\w-]{0,40}serial[\w-]{0,40}|\bs/n|\bsn|asset[ _-]?tag)(?:[ _-]?(?:number|num|no))?\.?\s*[:=#]\s*" + _TEXT)),
+    (SERIAL, re.compile(rb"(?i)(?<![\w<])serial(?:[ _-]?(?:number|num|no))?\.? +(?:is +)?([A-Za-z0-9-]{0,64}[0-9][A-Za-z0-9-]*)")),
+    (HEX, re.compile(rb"(?i)[\w-]{0,40}(?:guid|pdi)\s*[:=#]?\s*[\"']?(0x[0-9a-f]+|[0-9a-f]{8,16})(?![0-9a-zA-Z-])")),
+    (UUID, re.compile(rb"(?i)[\w-]{0,40}uuid\s*[:=#]\s*" + _TEXT)),
     (
         HOST,
         re.compile(
@@ -54,7 +55,7 @@ _NAMED: tuple[tuple[str, re.Pattern[bytes]], ...] = (
     (USER, re.compile(rb"(?i)user_?name|^user$|^owner$|_owner$|_user$|^login$")),
 )
 _PROCESS = re.compile(rb"(?i)process|command|cmd|arg|path|exe")
-_URL = re.compile(rb"(?i)(?<![a-z0-9])[a-z][a-z0-9+.-]*://(?:[^/@\s<>\"']*@)?([a-z0-9][a-z0-9.-]*)")
+_URL = re.compile(rb"(?i)(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{0,20}://(?:[^/@\s<>\"']{0,200}@)?([a-z0-9][a-z0-9.-]*)")
 _SHARE = re.compile(rb"(?<![\\A-Za-z0-9:])\\\\([A-Za-z0-9][A-Za-z0-9.-]*)\\")
 _DOMAIN = re.compile(
     rb"(?i)(?<![\w./\\-])[a-z0-9](?:[a-z0-9-]*\.)+(?:com|net|org|edu|gov|mil|io|ai|cloud|local|localdomain|internal|intra|intranet|lan|corp|cluster|private)"
@@ -116,10 +117,11 @@ def _shaped(line: bytes, spans: list[tuple[bytes, int, int]], found: list[Hit]) 
     for match in _UUID.finditer(line):
         group = 1 if match[1] else 0
         found.append(Hit(match.start(group), match.end(group), UUID, match[group]))
+    starts = [start for _, start, _ in spans]
     for family, pattern in ((HEX, _WIDE), (SERIAL, _SERIAL)):
         for match in pattern.finditer(line):
-            tag = next((name for name, start, end in spans if start <= match.start() < end), b"")
-            if not _READING.search(tag):
+            place = bisect.bisect_right(starts, match.start()) - 1
+            if place < 0 or match.start() >= spans[place][2] or not _READING.search(spans[place][0]):
                 found.append(Hit(match.start(), match.end(), family, match.group()))
 
 
@@ -176,25 +178,30 @@ class Literals:
 
     def __init__(self, values: Iterable[tuple[str, bytes]]) -> None:
         self.families: dict[bytes, str] = {}
-        self.by_word: dict[bytes, list[bytes]] = {}
+        self.words: set[bytes] = set()
         for family, value in values:
             plain = value.lower()
             short = 3 if family in {USER, HOST} else 6
             word = WORD.match(plain)
-            if word and len(plain) >= short and plain not in _STOP and plain not in _LOCAL and plain not in self.families:
-                self.families[plain] = family
-                self.by_word.setdefault(word.group(), []).append(plain)
-        for known in self.by_word.values():
-            known.sort(key=lambda value: (-len(value), value))
+            if word and len(plain) >= short and plain not in _STOP and plain not in _LOCAL:
+                self.families.setdefault(plain, family)
+                self.words.add(word.group())
 
     def find(self, line: bytes) -> list[Hit]:
         """The known values in ``line``, the longest first where several start at one place."""
         plain = line.lower()
+        words = list(WORD.finditer(plain))
         found: list[Hit] = []
-        for match in WORD.finditer(plain):
-            for value in self.by_word.get(match.group(), ()):
-                end = match.start() + len(value)
-                if plain.startswith(value, match.start()) and not WORD.match(plain, end):
-                    found.append(Hit(match.start(), end, self.families[value], line[match.start() : end]))
+        for place, word in enumerate(words):
+            if word.group() not in self.words:
+                continue
+            for last in words[place : place + _LONGEST][::-1]:
+                family = self.families.get(plain[word.start() : last.end()])
+                if family is not None:
+                    found.append(Hit(word.start(), last.end(), family, line[word.start() : last.end()]))
                     break
         return found
+
+
+_LONGEST = 8
+"""The most words one identifier has; a UUID has five."""

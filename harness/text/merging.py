@@ -102,13 +102,16 @@ def _weave(known: list[T], more: Iterable[T]) -> None:
     places = {item: place for place, item in enumerate(known)}
     if all(item in places for item in more):
         return
-    after = 0
+    woven: list[T] = []
+    done = 0
     for item in more:
-        if item in places:
-            after = known.index(item, after) + 1
+        place = places.get(item)
+        if place is None:
+            woven.append(item)
         else:
-            known.insert(after, item)
-            after += 1
+            woven.extend(known[done : place + 1])
+            done = place + 1
+    known[:] = woven + known[done:]
 
 
 def _add(merged: Merged, node: Node, place: int) -> None:

@@ -12,7 +12,7 @@ from harness.text.scanner import MAX_DEPTH, MAX_TAGS
 from harness.text.transcribing import ABSENT, CLOSED_WORD, EMPTY_WORD, STEP
 from harness.words.errors import InputError
 
-MAX_GPUS = 4096
+MAX_GPUS = 1024
 MAX_NODES = MAX_TAGS
 """The most elements a transcript may unfold to: as many as a text may have."""
 

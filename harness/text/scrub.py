@@ -7,6 +7,7 @@ scrubbed together and stay joined.  Absent and masked values stay.  It works lin
 
 from __future__ import annotations
 
+import bisect
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -118,6 +119,7 @@ class _Scrubber:
         self.lines: list[Place] = list(dict.fromkeys(place for places in self.texts.values() for place in places))
         self.sweep = Sweep([_line(place) for place in self.lines])
         self.numbers: dict[tuple[str, bytes], int] = {}
+        self.heads: dict[bytes, int] = {}
         self.taken: dict[str, set[int]] = {}
         self.next_free: dict[str, int] = {}
         self.distinct: dict[str, int] = {}
@@ -128,7 +130,7 @@ class _Scrubber:
         suspects = _suspects(self.sweep, self.lines)
         hits = {number: _find(self.lines[number]) for number in sorted(suspects)}
         literals = self._learn(hits)
-        for number in sorted(suspects | self.sweep.having(literals.by_word)):
+        for number in sorted(suspects | self.sweep.having(literals.words)):
             self._replace(self.lines[number], hits.get(number, []), literals)
         files: dict[str, bytes] = {}
         places: dict[str, int] = {}
@@ -148,14 +150,16 @@ class _Scrubber:
             number = placeholders.number_of(hit.family, hit.value)
             if number is not None:
                 self.taken.setdefault(hit.family, set()).add(number)
-                self.numbers[hit.family, placeholders.canonical(hit.family, hit.value)] = number
+                known_as = placeholders.canonical(hit.family, hit.value)
+                self.numbers[hit.family, known_as] = number
+                self._remember_heads(hit.family, known_as, number)
             known.extend((hit.family, spelling) for spelling in _spellings(hit))
         return identifiers.Literals(known)
 
     def _replace(self, place: Place, hits: list[Hit], literals: identifiers.Literals) -> None:
         """Replaces the identifiers in the line of ``place``."""
         line = _resolve(_line(place))
-        more = [found for found in literals.find(line) if all(found.end <= hit.start or found.start >= hit.end for hit in hits)]
+        more = _between(literals.find(line), hits)
         out: list[bytes] = []
         families: list[str] = []
         position = 0
@@ -174,13 +178,20 @@ class _Scrubber:
         family = hit.family
         known = placeholders.canonical(family, hit.value)
         number = self.numbers.get((family, known))
-        if number is None and family == placeholders.UUID and len(known) < 32:
-            number = next((value for (other, whole), value in self.numbers.items() if other == family and whole.startswith(known)), None)
+        if number is None and family == placeholders.UUID:
+            number = self.heads.get(known) if len(known) < 32 else None
         if number is None:
             number = self._new(family)
             self.numbers[family, known] = number
             self.distinct[family] = self.distinct.get(family, 0) + 1
+            self._remember_heads(family, known, number)
         return placeholders.make(family, hit.value, number)
+
+    def _remember_heads(self, family: str, known: bytes, number: int) -> None:
+        """The begins by which a UUID may be cut off elsewhere: whole groups of it."""
+        if family == placeholders.UUID and len(known) == 32:
+            for size in (8, 12, 16, 20):
+                self.heads.setdefault(known[:size], number)
 
     def _new(self, family: str) -> int:
         taken = self.taken.setdefault(family, set())
@@ -189,6 +200,17 @@ class _Scrubber:
             number += 1
         self.next_free[family] = number + 1
         return number
+
+
+def _between(found: list[Hit], hits: list[Hit]) -> list[Hit]:
+    """Those of ``found`` that overlap none of ``hits`` (sorted, apart from each other)."""
+    starts = [hit.start for hit in hits]
+    kept: list[Hit] = []
+    for hit in found:
+        place = bisect.bisect_left(starts, hit.start)
+        if (not place or hits[place - 1].end <= hit.start) and (place == len(hits) or hits[place].start >= hit.end):
+            kept.append(hit)
+    return kept
 
 
 def _spellings(hit: Hit) -> list[bytes]:

@@ -19,7 +19,7 @@ _WORDS = (
     ).split(),
 )
 _HEX = bytes.maketrans(b"0123456789abcdef", b"h" * 16)
-_SHAPES = (b"hhhhhhhh-", b"hxhhhhhhhh", b"h" * 32)
+_SHAPES = (b"hhhhhhhh-", b"hxhhhhhhhh", b"h" * 16)
 _DIGITS = bytes.maketrans(b"0123456789", b"h" * 10)
 _SERIAL = b"h" * 13
 WORD = re.compile(rb"[0-9a-z_]+")
