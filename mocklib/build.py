@@ -168,12 +168,14 @@ def library(flavour: str, out: Path, default_image: bytes | None = None) -> Path
     try:
         (objects / "zz_generated_default.c").write_text(default_source(default_image), encoding="ascii")
         sources = [*sorted((HERE / "src").glob("*.c")), *sorted(generated.glob("*.c")), objects / "zz_generated_default.c"]
-        compile_ = ("-c", *COMMON, *MACHINE, *FLAVOURS[flavour], *WARNINGS, f"-I{HERE / 'include'}", f"-I{generated}", f"-I{path.parent}")
+        # zig would take the instructions of the machine it runs on, and in its memcpy, linked in, too
+        baseline = ("-mcpu=baseline",) if compiler.is_zig else ()
+        compile_ = ("-c", *baseline, *COMMON, *MACHINE, *FLAVOURS[flavour], *WARNINGS, f"-I{HERE / 'include'}", f"-I{generated}", f"-I{path.parent}")
         with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
             list(pool.map(lambda source: compiler.run(*compile_, str(source), "-o", str(objects / f"{source.stem}.o")), sources))
         built = objects / SONAME
         extra = [part for part in FLAVOURS[flavour] if part.startswith("-fsanitize")]
-        compiler.run(*LINK, *extra, *(str(objects / f"{source.stem}.o") for source in sources), "-o", str(built))
+        compiler.run(*LINK, *baseline, *extra, *(str(objects / f"{source.stem}.o") for source in sources), "-o", str(built))
         out.mkdir(parents=True, exist_ok=True)
         shutil.move(built, out / f"{SONAME}.new.{os.getpid()}")
         (out / f"{SONAME}.new.{os.getpid()}").replace(target)
