@@ -1,7 +1,7 @@
 """Images and states with random words in them: ``python -m tests.contract.fuzz LIBRARY FOLDER SEED ROUNDS``.
 
-Checksums are made right, so that the loader's own bounds are what is tried.  Whatever is served is read through every kind of variable data; a crash or
-a sanitizer's report ends the program.  Prints how many images were served and refused.
+Checksums are made right, so that the loader's own bounds are what is tried.  Whatever is served is read through every kind of variable data; a
+crash or a sanitizer's report ends the program.  Prints how many images were served and refused.
 """
 
 from __future__ import annotations
