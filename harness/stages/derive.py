@@ -61,7 +61,7 @@ def derive(document: Document, driver: Driver, capture: str = "") -> Derived:
 
     InputError when the capture does not name its driver.
     """
-    readings = Walker(document, driver).readings()
+    readings = _listed([derive_lists.settle(reading) for reading in Walker(document, driver).readings()])
     system, clock, origin, gpus = _gather(readings, len(document.gpus))
     readings = _settled(readings, gpus, driver)
     if "driver_version" not in system:
@@ -76,6 +76,14 @@ def derive(document: Document, driver: Driver, capture: str = "") -> Derived:
     elements = {key: place for key, place in sorted(origin.items()) if key in held}
     written["origin"] = {"capture": capture, "driver": driver.version.text, "layout": _layout(driver), "keys": elements}
     return Derived(profiles.dump(written), tuple(readings))
+
+
+def _listed(readings: list[Reading]) -> list[Reading]:
+    """``readings`` with the members of entries that nothing names counted as not modelled."""
+    orphans = {}
+    for gpu in {reading.gpu for reading in readings if reading.entry}:
+        orphans.update(derive_lists.orphans([reading for reading in readings if reading.gpu == gpu]))
+    return [_refused(reading, orphans[reading.path]) if reading.path in orphans else reading for reading in readings]
 
 
 def _layout(driver: Driver) -> str:
@@ -138,6 +146,8 @@ def _put(gpu: Gpu, reading: Reading, key: str) -> str:
         return "" if known == reading.state and key not in gpu.values else f"{key} has another reading in this GPU"
     if key not in keys.device_keys():
         return ""  # a derived field: settled once all keys are known
+    if isinstance(reading.raw, str) and (len(reading.raw) > derive_lists.MAX_TEXT or "\0" in reading.raw):
+        return "no key holds a text this long"
     try:
         value = codec.to_profile(keys.device_keys()[key], reading.raw if reading.raw is not None else 0)
     except InputError as error:

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
-from harness.stages.derive_walk import LIST, STATE, VALUE, Reading
+from harness.stages.derive_walk import LIST, STATE, UNMODELLED, VALUE, Reading
 from harness.words.state import State
 
 MIB = 1 << 20
+U32 = 0xFFFFFFFF
+MAX_TEXT = 4096
 _PREFIXES = ("process.", "processes.", "supported_clocks.", "accounted_process.", "accounting.pids", "retired_page.", "retired_pages.single_bit",
              "retired_pages.double_bit")  # fmt: skip
 _NO_INSTANCE, _UNKNOWN = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
+_KEY_ROWS = {"process.": "process.pid", "accounted_process.": "accounted_process.pid", "supported_clocks.": "supported_clocks.memory"}
+_MOST = {"process.used_memory": _UNKNOWN, "accounted_process.max_memory": _UNKNOWN, "accounted_process.time": _UNKNOWN,
+         "retired_page.address": _UNKNOWN, "accounted_process.gpu_util": 100, "accounted_process.memory_util": 100}  # fmt: skip
+_KEPT_BY_NO_KEY = frozenset(("retired_page.timestamp",))
 
 
 def is_list(row: str) -> bool:
@@ -19,11 +26,43 @@ def is_list(row: str) -> bool:
     return row.startswith(_PREFIXES)
 
 
+def settle(reading: Reading) -> Reading:
+    """One member of a list's entry as a profile can hold it: any text is a name; a state, or a number past 32 bits, is held by no key."""
+    if not reading.entry or reading.row is None:
+        return reading
+    if reading.row == "process.name" and reading.kind == STATE:
+        reading = replace(reading, kind=VALUE, raw=reading.text, state=None)
+    if reading.kind == STATE:
+        return _refused(reading, "an entry of a list cannot answer a state")
+    too_long = isinstance(reading.raw, str) and (len(reading.raw) > MAX_TEXT or "\0" in reading.raw)
+    most = _MOST.get(reading.row, U32)
+    too_large = isinstance(reading.raw, int) and not 0 <= reading.raw <= most
+    if reading.kind == VALUE and (too_long or too_large or reading.row in _KEPT_BY_NO_KEY):
+        return _refused(reading, "no key holds this")
+    return reading
+
+
+def orphans(readings: list[Reading]) -> dict[str, str]:
+    """Path -> reason for the members of entries that lack what names the entry: its pid, its memory clock."""
+    found: dict[str, str] = {}
+    for prefix, key in _KEY_ROWS.items():
+        own = [reading for reading in readings if reading.row is not None and reading.row.startswith(prefix) and reading.entry]
+        named = {reading.entry[0] for reading in own if reading.row == key and reading.kind == VALUE}
+        found.update({reading.path: f"its entry has no {key}" for reading in own if reading.entry[0] not in named and reading.kind == VALUE})
+    return found
+
+
+def _refused(reading: Reading, why: str) -> Reading:
+    return replace(reading, kind=UNMODELLED, raw=None, state=None, why=why)
+
+
 def lists(readings: list[Reading]) -> dict[str, tuple[Any | State, str]]:
     """Key -> (value or state, element) for the lists in one GPU's readings; a list the capture does not print is not there."""
     found: dict[str, tuple[Any | State, str]] = {}
     for key, prefixes, make in _LISTS:
         own = [reading for reading in readings if reading.row is not None and reading.row.startswith(prefixes)]
+        if key.startswith("retired_pages."):
+            own += [reading for reading in readings if reading.row == "retired_page.address" and _CAUSES[key] in reading.place]
         if not own:
             continue
         state = next((reading.state for reading in own if reading.kind == STATE and reading.row in _LIST_ROWS), None)
@@ -38,7 +77,7 @@ def _entries(readings: list[Reading], prefix: str) -> list[dict[str, Reading]]:
     """The entries of a list in order: row's last name -> reading."""
     entries: dict[tuple[int, ...], dict[str, Reading]] = {}
     for reading in readings:
-        if reading.row is not None and reading.row.startswith(prefix) and reading.entry:
+        if reading.row is not None and reading.row.startswith(prefix) and reading.entry and reading.kind == VALUE:
             entries.setdefault(reading.entry, {})[reading.row.removeprefix(prefix)] = reading
     return [entries[number] for number in sorted(entries)]
 
@@ -53,10 +92,11 @@ def _clocks(readings: list[Reading]) -> list[dict[str, Any]]:
     for reading in readings:
         if reading.kind != VALUE or not reading.entry:
             continue
+        entry = table.setdefault(reading.entry[0], {"freq_mhz": 0, "graphics_clocks": []})
         if reading.row == "supported_clocks.memory":
-            table[reading.entry[0]] = {"freq_mhz": reading.raw, "graphics_clocks": []}
+            entry["freq_mhz"] = reading.raw
         else:
-            table[reading.entry[0]]["graphics_clocks"].append(reading.raw)
+            entry["graphics_clocks"].append(reading.raw)
     return [table[number] for number in sorted(table)]
 
 
@@ -91,7 +131,8 @@ def _accounted(readings: list[Reading]) -> list[dict[str, Any]]:
 
 def _pages(readings: list[Reading]) -> dict[str, Any]:
     count = next((reading.raw for reading in readings if (reading.row or "").endswith(".count") and reading.kind == VALUE), 0)
-    return {"count": count}
+    addresses = [reading.raw for reading in readings if reading.row == "retired_page.address" and reading.kind == VALUE]
+    return {"count": count, "addresses": addresses} if addresses else {"count": count}
 
 
 _LISTS: tuple[tuple[str, tuple[str, ...], Callable[[list[Reading]], Any]], ...] = (
@@ -101,5 +142,6 @@ _LISTS: tuple[tuple[str, tuple[str, ...], Callable[[list[Reading]], Any]], ...] 
     ("retired_pages.single_bit", ("retired_pages.single_bit",), _pages),
     ("retired_pages.double_bit", ("retired_pages.double_bit",), _pages),
 )
+_CAUSES = {"retired_pages.single_bit": "/multiple_single_bit_retirement/", "retired_pages.double_bit": "/double_bit_retirement/"}
 _LIST_ROWS = frozenset(("supported_clocks.memory", "processes.compute", "accounting.pids", "retired_pages.single_bit.count",
                         "retired_pages.double_bit.count"))  # fmt: skip

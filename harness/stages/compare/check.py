@@ -62,13 +62,15 @@ def _view(space: Workspace, name: str, renderer: str, ruled: list[rules.Rule], v
     verbatim = verbatim_of(profile, text)
     rendered = serving.render(profile, space, view, verbatim)
     driver = drivers.load(space.root).resolve(rendered.driver)
+    leaves = source.leaves(text)
     expected = Expected(
         id=name,
         kind=text.kind,
-        leaves=source.leaves(text),
+        leaves=leaves,
         data=text.to_bytes(),
         scrubbed=hashes.scrubbed,
         readings=hashes.readings.whole,
+        redacted=source.redacted(leaves),
         unmodelled=frozenset(verbatim),
     )
     return compare(expected, actual(rendered, text, renderer, name), state_texts(driver), ruled, VERSION)

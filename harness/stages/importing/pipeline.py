@@ -10,12 +10,12 @@ import yaml
 
 from harness.stages import derive, derive_node
 from harness.stages.compare import baselines, check
-from harness.stages.importing import joining, listed, naming, source, sources, staging
+from harness.stages.importing import listed, naming, source, sources, staging
 from harness.stages.render import serving
 from harness.stores import captures, golden_reader, goldens, profiles
 from harness.tables import drivers
 from harness.tables.shipped import shipped
-from harness.text import scrub
+from harness.text import joining, scrub
 from harness.text.document import Document
 from harness.text.listing import Listing
 from harness.text.transcript import VIEW_LIST, VIEW_QUERY

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from harness.text import document, listing
 from harness.text.document import Document
@@ -13,6 +14,8 @@ from harness.text.transcript import VIEW_LIST, VIEW_QUERY
 Source = Document | Listing
 
 _INDEX = re.compile(r"\[[0-9]+\]")
+_HIDDEN = re.compile(r"[\[(<]?(redacted|masked|hidden|removed|scrubbed)[\])>]?", re.IGNORECASE)
+_IDENTIFIER = re.compile(r"(uuid|serial|serial_number|pdi|guid|clusterUuid)$")
 
 
 def read(data: bytes, name: str, *, edited: bool = False) -> Source:
@@ -49,6 +52,11 @@ def leaves(source: Source) -> list[tuple[str, str]]:
                 found.append((f"gpu[{number}]/mig[{index}]/profile", mig.profile))
         number += 1
     return found
+
+
+def redacted(leaves: Iterable[tuple[str, str]]) -> frozenset[str]:
+    """The paths of readings that the giver hid: ``[REDACTED]`` anywhere, and identifiers with ``...`` or ``xxx`` in them."""
+    return frozenset(path for path, text in leaves if _HIDDEN.fullmatch(text) or (_IDENTIFIER.search(path) and listing.is_masked(text)))
 
 
 def plain(path: str) -> str:

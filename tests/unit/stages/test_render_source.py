@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -42,7 +43,7 @@ class Library:
 
 def source(routes, **answers):
     made = {name: rows.parse_route(spec, "test") for name, spec in routes.items()}
-    driver = SimpleNamespace(
+    driver: Any = SimpleNamespace(
         node="1.2", routes=made, field_ids={"POWER": 186}, slots={"part": SlotDef(231, "string")}, form=lambda _: formats.get("mib")
     )
     library = Library(**answers)
@@ -181,7 +182,7 @@ def processes(routes, lists):
             return SimpleNamespace(**dict(zip(("code", "out"), lists[name], strict=True)))
 
     slots = {name: SlotDef(number, "processes") for number, name in enumerate(("compute", "mps", "graphics"))}
-    driver = SimpleNamespace(node="1.2", routes=made, field_ids={}, slots=slots)
+    driver: Any = SimpleNamespace(node="1.2", routes=made, field_ids={}, slots=slots)
     places = NvmlSource(Listing(), driver, 0).entries("processes", GPU)
     return [(place.entry["pid"], place.entry["type"]) for place in places]
 

@@ -76,3 +76,15 @@ def test_a_difference_is_status_1(tmp_path: Path, capsys, monkeypatch):
 def test_a_file_that_is_not_there_is_bad_input(capsys):
     assert guard.run(["roundtrip", "/nonexistent/x"]) == 3
     assert "/nonexistent/x" in capsys.readouterr().err
+
+
+def test_readings_that_the_giver_hid_are_known_by_their_text():
+    leaves = [
+        ("gpu[0]/uuid", "GPU-..."),
+        ("gpu[0]/pci/pci_device_id", "[REDACTED]"),
+        ("gpu[0]/serial", "xxxxxxx"),
+        ("gpu[0]/product_name", "A..."),
+        ("gpu[0]/processes/process_info[0]/process_name", "/usr/bin/hidden"),
+        ("gpu[0]/pdi", "0x0"),
+    ]
+    assert source.redacted(leaves) == {"gpu[0]/uuid", "gpu[0]/pci/pci_device_id", "gpu[0]/serial"}
