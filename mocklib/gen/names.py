@@ -5,6 +5,8 @@ from __future__ import annotations
 from mocklib import fields as tables
 from mocklib.gen.emit import NOTE, field_macro
 
+NAME_SIZE = 80
+"""Room for the longest function name: an array of texts needs no relocation when the library is loaded, an array of pointers one each."""
 SLOTS = 512
 """Words of the private table: 0x1000 bytes (facts: slot 0 holds the size, a caller looks past slot 81)."""
 
@@ -22,7 +24,7 @@ def header() -> str:
     types = _enum([f"NVP_T_{name}" for name in tables.TYPES], "NVP_TYPE_COUNT")
     return (
         f"{NOTE}#ifndef NVP_NAMES_H\n#define NVP_NAMES_H\n\n#define NVP_LAYOUT 0x{tables.layout_word():016x}ULL\n\n"
-        f"{functions}{device}{system}{programs}{types}\nextern const char *const nvp_function_names[NVP_FUNCTION_COUNT];\n"
+        f"{functions}{device}{system}{programs}{types}\nextern const char nvp_function_names[NVP_FUNCTION_COUNT][{NAME_SIZE}];\n"
         "extern const unsigned char nvp_device_types[NVP_DEVICE_FIELD_COUNT];\n"
         "extern const unsigned char nvp_system_types[NVP_SYSTEM_FIELD_COUNT];\n\n#endif\n"
     )
@@ -38,7 +40,7 @@ def source() -> str:
     entries = "".join(f"    (uintptr_t)slot_{number},\n" for number in range(1, SLOTS))
     return (
         f'{NOTE}#include "nvp.h"\n#include "nvp_slots.h"\n\n'
-        f"const char *const nvp_function_names[NVP_FUNCTION_COUNT] = {{\n{names}}};\n"
+        f"const char nvp_function_names[NVP_FUNCTION_COUNT][{NAME_SIZE}] = {{\n{names}}};\n"
         f"const unsigned char nvp_device_types[NVP_DEVICE_FIELD_COUNT] = {{\n{device}}};\n"
         f"const unsigned char nvp_system_types[NVP_SYSTEM_FIELD_COUNT] = {{\n{system}}};\n\n"
         f"{jumps}\nuintptr_t nvp_slot_table[NVP_SLOT_COUNT] = {{\n    sizeof nvp_slot_table,\n{entries}}};\n"

@@ -119,28 +119,31 @@ static bool unchanged(const char *path, const struct stat *before)
            now.st_mtim.tv_sec == before->st_mtim.tv_sec && now.st_mtim.tv_nsec == before->st_mtim.tv_nsec;
 }
 
+/* FNV-1a over a variable's text and its end. */
+static uint64_t mixed(uint64_t hash, const char *text)
+{
+    for (; text && *text; text++)
+        hash = (hash ^ (unsigned char)*text) * 0x100000001b3ULL;
+    return (hash ^ 0xff) * 0x100000001b3ULL;
+}
+
 /* The image served from now on; called under the init lock, at a first init or before one.  An image that cannot be served answers
  * DRIVER_NOT_LOADED, as a node whose kernel module gives the library nothing to read: that is what a caller of a real node would see. */
 nvmlReturn_t nvp_image_ensure(void)
 {
-    static char asked[4 * NVP_PATH_SIZE];
+    static uint64_t asked;
     static struct stat mapped;
     static const char *const names[] = {"NVPARITY_IMAGE", "MOCK_NVML_CONFIG", "MOCK_NVML_NUM_DEVICES", "MOCK_NVML_DRIVER_VERSION"};
-    char asking[sizeof asked];
-    int length = 0;
-    for (unsigned int i = 0; i < sizeof names / sizeof names[0]; i++) {
-        const char *value = environment(names[i]);
-        length += snprintf(asking + length, sizeof asking - (size_t)length, "%.*s\n", NVP_PATH_SIZE - 2, value ? value : "");
-    }
+    uint64_t asking = 0xcbf29ce484222325ULL;
+    for (unsigned int i = 0; i < sizeof names / sizeof names[0]; i++)
+        asking = mixed(asking, environment(names[i]));
     /* the same request again keeps the mapping, unless the file was replaced */
-    if (nvp_image && strcmp(asking, asked) == 0 && (nvp_image_path[0] == '\0' || unchanged(nvp_image_path, &mapped)))
+    if (nvp_image && asking == asked && (nvp_image_path[0] == '\0' || unchanged(nvp_image_path, &mapped)))
         return NVML_SUCCESS;
     const struct nvp_image *found = nvp_find_image();
     if (found == NULL)
         return NVML_ERROR_DRIVER_NOT_LOADED;
     nvp_image = found;
-    memcpy(asked, asking, sizeof asked);
-    if (nvp_image_path[0] && stat(nvp_image_path, &mapped) != 0)
-        asked[0] = '\0';
+    asked = nvp_image_path[0] == '\0' || stat(nvp_image_path, &mapped) == 0 ? asking : 0;
     return NVML_SUCCESS;
 }

@@ -81,7 +81,7 @@ static bool find_path(void)
         return set_path(overrides, ".nvpstate");
     if (nvp_image_path[0] == '\0')
         return false;
-    memcpy(folder, nvp_image_path, sizeof folder);
+    (void)nvp_format(folder, sizeof folder, "%s", nvp_image_path);
     char *slash = strrchr(folder, '/');
     if (slash)
         slash[slash == folder] = '\0';

@@ -5,6 +5,9 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,8 @@ from mocklib import image
 from mocklib.binding import Nvml
 from mocklib.image import FieldValue, Source
 from tests.contract import boards
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def source_of(profile: Path) -> Source:
@@ -150,3 +155,20 @@ def test_the_mapping_of_an_image_is_read_only(nvml: Nvml, tmp_path: Path, monkey
         str(path): "r--p",
         str(tmp_path / "state"): "r--s",
     }
+
+
+def test_the_config_of_the_driver_root_the_library_lies_in_is_found(library_path: Path, tmp_path: Path, clean_environment: dict[str, str]) -> None:
+    place = tmp_path / "driver" / "usr" / "lib64" / "libnvidia-ml.so.1"
+    place.parent.mkdir(parents=True)
+    shutil.copy(library_path, place)
+    config = tmp_path / "driver" / "config" / "config.yaml"
+    config.parent.mkdir()
+    config.write_text("version: '1.0'\n", encoding="utf-8")
+    compiled(config, config.with_suffix(".nvpimg"), "of the driver root")
+    program = (
+        "import sys; from mocklib import binding; nvml = binding.open_library(sys.argv[1]); nvml.init();"
+        "print(nvml.call('nvmlDeviceGetName', nvml.device(0)).out['name'])"
+    )
+    variables = clean_environment | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", program, str(place)], env=variables, capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("of the driver root\n", "")
