@@ -1,0 +1,135 @@
+"""Commands on the repository's own boards: list, show, render, compile, run."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.cli import guard
+from mocklib import image
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture(autouse=True)
+def library(library_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NVPARITY_LIBRARY", str(library_path))
+
+
+def run(*arguments: str) -> int:
+    return guard.run([*arguments, "--root", str(ROOT)])
+
+
+def test_list_names_boards_and_their_short_names(capsys: pytest.CaptureFixture[str]):
+    assert run("list") == 0
+    assert "t4-x1_595.91.07               capture + profile  t4" in capsys.readouterr().out.splitlines()
+
+
+def test_list_as_json(capsys: pytest.CaptureFixture[str]):
+    assert run("list", "--json", "-") == 0
+    names = {entry["id"]: entry for entry in json.loads(capsys.readouterr().out)["names"]}
+    assert names["t4-x1_595.91.07"] == {"id": "t4-x1_595.91.07", "capture": True, "profile": True, "short": ["t4"]}
+
+
+def test_show_says_gpus_states_source_and_hashes(capsys: pytest.CaptureFixture[str]):
+    assert run("show", "h100") == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("h100-sxm5-x8_580.105.08: driver 580.105.08, layout 580.105.08\n")
+    assert shown.count("NVIDIA H100 80GB HBM3 (GPU-") == 8
+    for part in (
+        "capture: own; q-x 3444 elements, 212449 bytes",
+        "states: 416 x 'N/A'",
+        "licence Apache-2.0",
+        "golden q-x scrubbed: sha256",
+        "baseline L",
+    ):
+        assert part in shown
+
+
+def test_show_of_a_path_that_is_no_capture_has_the_profile_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "mine.yaml"
+    path.write_bytes((ROOT / "profiles" / "t4-x1_595.91.07.yaml").read_bytes())
+    assert run("show", str(path), "--json", "-") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert set(found) == {"version", "id", "profile"}
+    assert found["profile"]["gpus"][0]["name"] == "Tesla T4"
+
+
+def test_render_writes_the_text_and_the_calls_behind_it(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]):
+    assert run("render", "gt1030", "--trace", str(tmp_path / "trace.json")) == 0
+    assert capfdbinary.readouterr().out.startswith(b'<?xml version="1.0" ?>\n<!DOCTYPE nvidia_smi_log SYSTEM "nvsmi_device_v11.dtd">\n')
+    traced = {entry["path"]: entry for entry in json.loads((tmp_path / "trace.json").read_text())}
+    assert traced["gpu[0]/product_name"]["route"] == "call nvmlDeviceGetName() name"
+
+
+def test_options_may_follow_the_profile(capfdbinary: pytest.CaptureFixture[bytes]):
+    assert guard.run(["render", "t4", "--root", str(ROOT), "--view", "L"]) == 0
+    assert capfdbinary.readouterr().out.startswith(b"GPU 0: Tesla T4 (UUID: GPU-")
+
+
+def test_compile_writes_a_sound_image_where_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    target = tmp_path / "deep" / "t4.img"
+    assert run("compile", "t4", "-o", str(target)) == 0
+    assert capsys.readouterr().out == f"{target}\n"
+    view = image.read(target.read_bytes())
+    assert [device["name"].value for device in view.devices] == ["Tesla T4"]
+
+
+def test_compile_refuses_a_profile_with_every_error_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "p.yaml"
+    path.write_text("version: '1.0'\nsystem: {driver_version: '470.74'}\ndevice_defaults: {nam: x, brnd: y}\n")
+    assert run("compile", str(path), "-o", str(tmp_path / "x.img")) == 3
+    said = capsys.readouterr().err
+    assert "did you mean 'name'" in said
+    assert "did you mean 'brand'" in said
+    assert not (tmp_path / "x.img").exists()
+
+
+@pytest.mark.parametrize("command", ["render", "compile", "show"])
+def test_an_unknown_profile_is_status_3_with_the_nearest(command: str, capsys: pytest.CaptureFixture[str]):
+    assert run(command, "h1000") == 3
+    assert "did you mean 'h100'" in capsys.readouterr().err
+
+
+ASK = """
+import ctypes
+library, count = ctypes.CDLL("libnvidia-ml.so.1"), ctypes.c_uint()
+print(library.nvmlInit_v2(), library.nvmlDeviceGetCount_v2(ctypes.byref(count)), count.value)
+"""
+
+
+def nvparity(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "harness.cli", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+
+
+def test_run_serves_the_profile_to_any_program():
+    done = nvparity("run", "h100", "--", sys.executable, "-c", ASK)
+    assert (done.returncode, done.stdout.split()) == (0, ["0", "0", "8"])
+
+
+@pytest.mark.parametrize("status", [0, 7, 255])
+def test_run_passes_the_exit_status_through(status: int):
+    assert nvparity("run", "t4", "--", sys.executable, "-c", f"raise SystemExit({status})").returncode == status
+
+
+def test_run_passes_a_signal_through():
+    assert nvparity("run", "t4", "--", "sh", "-c", "kill -TERM $$").returncode == -15
+
+
+def test_run_hands_options_of_the_command_to_the_command():
+    done = nvparity("run", "t4", "--root", str(ROOT), "--", "echo", "--root", "-x", "--", "y")
+    assert done.stdout == "--root -x -- y\n"
+
+
+def test_run_of_a_command_that_is_not_there_is_status_4():
+    done = nvparity("run", "t4", "--", "no-such-command")
+    assert (done.returncode, len(done.stderr.splitlines())) == (4, 1)
+
+
+def test_run_without_a_command_is_a_usage_error():
+    assert nvparity("run", "t4").returncode == 2
