@@ -14,7 +14,7 @@ from harness.stages.render.session import BoundLibrary
 from harness.stages.render.source import NvmlSource
 from harness.tables.drivers import Driver
 from mocklib import binding, image
-from mocklib.image import ImageSpec
+from mocklib.spec import ImageSpec
 
 VARIABLES = ("NVPARITY_IMAGE", "MOCK_NVML_STATE", "MOCK_NVML_CONFIG", "MOCK_NVML_OVERRIDES")
 SECOND_NS = 1_000_000_000
@@ -36,7 +36,7 @@ class Served:
         image.write(path, image.pack(spec))
         kept = {name: os.environ.pop(name, None) for name in VARIABLES}
         os.environ["NVPARITY_IMAGE"] = str(path)
-        os.environ["MOCK_NVML_STATE"] = str(state or self.folder / "none" / "state")
+        os.environ["MOCK_NVML_STATE"] = str(state or path.with_suffix(".state"))
         try:
             code = self.nvml.init()
             assert code == 0, f"nvmlInit_v2 answers {code}"
@@ -45,7 +45,8 @@ class Served:
             finally:
                 self.nvml.shutdown()
         finally:
-            path.unlink()
+            for made in (path, path.with_suffix(".state"), path.with_suffix(".state.lock")):
+                made.unlink(missing_ok=True)
             for name, value in kept.items():
                 os.environ.pop(name, None)
                 if value is not None:

@@ -10,7 +10,7 @@ from harness.stages.compile import compile_profile
 from harness.stores import profiles
 from harness.tables.drivers import Driver
 from mocklib import fields as tables
-from mocklib.image import FieldValue, ImageSpec
+from mocklib.spec import FieldValue, ImageSpec
 from tests.parity import tracer_profile
 from tests.parity.expect_sources import printed_rows, shown
 

@@ -1,0 +1,192 @@
+"""Mutations: one thing changed at random at each of four points, and the comparison finds exactly what the tables say it must.
+
+What must be found is worked out beforehand by ``expect*.py``, which the comparison, the renderer and the library do not use.  Seeds are fixed and
+printed; a draw that no row of the board shows is drawn again, and named in the test's output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from harness.stages.compile import compile_profile
+from harness.stores import profiles
+from harness.tables import drivers
+from harness.words.errors import InputError
+from mocklib import image, state
+from mocklib.spec import FieldValue, ImageSpec, Pages, Process
+from tests.parity import expect_calls, expect_fields, mutations_points, tracer_values
+from tests.parity.expect import Wanted, findings
+from tests.parity.expect_model import Model
+from tests.parity.mutations_board import BOARDS, ROOT, Board, board, found, state_texts, told
+from tests.parity.mutations_library import Served, clock, leaves
+
+EACH = 50
+"""Mutations of a leaf, a key and a field a board; those of a field half in the image, half in the live record of a state."""
+EACH_VERSION = 10
+"""Mutations of a row a driver of the tree."""
+MOST_DRAWS = 600
+SEED = 20261130
+VERSIONS = [version.text for version in drivers.load(ROOT).versions()]
+
+
+@pytest.fixture(scope="module")
+def served(library_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Served:
+    return Served(library_path, tmp_path_factory.mktemp("served"))
+
+
+def model_leaves(spec: ImageSpec, driver: Any) -> list[tuple[str, str]]:
+    """What must be printed of ``spec``."""
+    return [(leaf.path, leaf.text) for leaf in Model(driver, expect_calls.Board(spec), clock(spec)).leaves()]
+
+
+def draws(point: str, name: str, count: int, make: Callable[[Random], tuple[str, set[Wanted], Any]]) -> Iterator[tuple[str, set[Wanted], Any]]:
+    """``count`` draws with something to find; the others are counted and named."""
+    seed = f"{SEED} {point} {name}"
+    random = Random(seed)
+    shown, left_out = 0, []
+    for _ in range(MOST_DRAWS):
+        if shown == count:
+            break
+        what, wanted, given = make(random)
+        if wanted:
+            shown += 1
+            yield what, wanted, given
+        else:
+            left_out.append(what)
+    print(f"seed {seed!r}: {shown} mutations found as worked out, {len(left_out)} that no row of {name} shows: {'; '.join(left_out)}")
+    assert shown == count
+
+
+def report(what: str, wanted: set[Wanted], got: set[Wanted]) -> str:
+    """Why a mutation was not found as it must be."""
+    return f"{what}\n  not found: {sorted(wanted - got)[:8]}\n  found beside: {sorted(got - wanted)[:8]}"
+
+
+@pytest.mark.parametrize("name", BOARDS)
+def test_a_leaf_of_the_capture_that_says_otherwise_is_found_and_nothing_else(name: str, served: Served):
+    own = board(name)
+    states = state_texts(own.driver)
+    rendered = served.render(own.spec, own.driver)
+
+    def make(random: Random) -> tuple[str, set[Wanted], Any]:
+        path, data = mutations_points.leaf(random, own.told, states)
+        changed = told(name, data)
+        (wanted,) = findings(changed.leaves, own.told.leaves, states)
+        assert wanted.path == path
+        return path, {wanted}, changed
+
+    for what, wanted, changed in draws("leaf", name, EACH, make):
+        got = found(changed, rendered, own.driver)
+        assert got == wanted, report(what, wanted, got)
+
+
+@pytest.mark.parametrize("name", BOARDS)
+def test_a_key_of_the_profile_that_says_otherwise_is_found_in_every_row_and_gpu_it_feeds(name: str, served: Served):
+    own = board(name)
+    states = state_texts(own.driver)
+
+    def make(random: Random) -> tuple[str, set[Wanted], Any]:
+        change = mutations_points.key(random, own)
+        after = model_leaves(worked_out(own, change.document), own.driver)
+        return change.what, findings(own.told.leaves, after, states), change.document
+
+    for what, wanted, document in draws("key", name, EACH, make):
+        profile = profiles.parse(profiles.dump(document).encode(), what)
+        got = found(own.told, served.render(compile_profile(profile, own.driver), own.driver), own.driver)
+        assert got == wanted, report(what, wanted, got)
+
+
+def worked_out(own: Board, document: dict[str, Any]) -> ImageSpec:
+    """The image's content that a changed profile means, not by the compiler; the driver's tables are the board's."""
+    devices, modes = [], []
+    for values, states in expect_fields.devices(document):
+        held = expect_fields.fields(values, states)
+        devices.append({name: FieldValue(status=code) if code else FieldValue(shaped(name, value)) for name, (code, value) in held.items()})
+        modes.append(expect_fields.modes(values, states))
+    system = document["system"]
+    number = system["cuda_version_major"] * 1000 + system["cuda_version_minor"] * 10
+    return replace(own.spec, devices=devices, modes=modes, system={**own.spec.system, "system.cuda_version": FieldValue(number)})
+
+
+def shaped(name: str, value: Any) -> Any:
+    """A list in the classes that an image's content has."""
+    if name.startswith("processes."):
+        return tuple(Process(*process) for process in value)
+    return Pages(*value) if name in ("retired_pages.single_bit", "retired_pages.double_bit") else value
+
+
+@pytest.mark.parametrize("name", BOARDS)
+def test_the_compiler_makes_of_each_board_what_the_documents_say(name: str):
+    own = board(name)
+    assert worked_out(own, dict(own.profile)).devices == own.spec.devices
+    assert worked_out(own, dict(own.profile)).modes == own.spec.modes
+
+
+@pytest.mark.parametrize("live", [False, True], ids=["image", "state"])
+@pytest.mark.parametrize("name", BOARDS)
+def test_a_field_of_image_or_live_record_that_says_otherwise_is_found_in_every_row_it_feeds(
+    name: str, live: bool, served: Served, tmp_path: Path
+):
+    own = board(name)
+    states = state_texts(own.driver)
+
+    def make(random: Random) -> tuple[str, set[Wanted], Any]:
+        change = mutations_points.field(random, own.spec, node=not live)
+        return str(change), findings(own.told.leaves, model_leaves(change.put(own.spec), own.driver), states), change
+
+    for what, wanted, change in draws("state" if live else "image", name, EACH // 2, make):
+        data = served.render(change.put(own.spec), own.driver) if not live else changed_while_served(served, own, change, tmp_path / "state")
+        got = found(own.told, data, own.driver)
+        assert got == wanted, report(what, wanted, got)
+
+
+def changed_while_served(served: Served, own: Board, change: Any, path: Path) -> bytes:
+    """The render after a live record was changed under an initialised library that had printed the board as it was."""
+    state.create(path, image.pack(own.spec))
+    with served.image(own.spec, path):
+        device = served.nvml.device(change.gpu)
+        assert served.nvml.call("nvmlDeviceGetName", device).code == 0
+        state.override(path, change.gpu, {change.field: change.held})
+        return served.text(own.driver, clock(own.spec))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_row_of_the_table_that_is_wrong_is_found_on_the_tracer(version: str, served: Served):
+    driver = drivers.load(ROOT).resolve(version)
+    states = state_texts(driver)
+    spec = tracer_values.spec_of(driver)
+
+    def make(random: Random) -> tuple[str, set[Wanted], Any]:
+        change = mutations_points.row(random, driver)
+        told_codes = coded(random, spec)
+        try:
+            after = model_leaves(told_codes, change.driver)
+        except (InputError, ValueError):
+            return f"{change.what} (cannot be printed)", set(), None
+        return change.what, findings(model_leaves(told_codes, driver), after, states), (change, told_codes)
+
+    for what, wanted, (change, told_codes) in draws("row", version, EACH_VERSION, make):
+        right = told(version, served.render(told_codes, driver))
+        got = found(right, served.render(told_codes, change.driver), driver)
+        assert got == wanted, report(what, wanted, got)
+
+
+def coded(random: Random, spec: ImageSpec) -> ImageSpec:
+    """The tracer with a few fields of each GPU answering a code, so that every code is told somewhere."""
+    devices = []
+    for device in spec.devices:
+        names = random.sample([name for name in device if name.startswith(("clocks.", "power.", "pcie.", "utilization.", "inforom."))], 12)
+        codes = (3, 4, 15, 26, 999)
+        devices.append({**device, **{name: FieldValue(status=codes[number % 5]) for number, name in enumerate(names)}})
+    return replace(spec, devices=devices)
+
+
+def test_leaves_are_those_of_the_transcript():
+    own = board(BOARDS[0])
+    assert leaves(own.told.document.to_bytes()) == own.told.leaves
