@@ -34,8 +34,8 @@ static nvmlReturn_t track(const struct nvp_device *device, const unsigned char *
 static nvmlReturn_t moved(const struct nvp_device *device, const unsigned char *half, const struct nvp_field *field, uint64_t *value)
 {
     const struct nvp_record *record = (const struct nvp_record *)(const void *)half;
-    const unsigned char *place = nvp_data(device, half, record->motions + (uint64_t)field->extra * sizeof(struct nvp_motion), sizeof(struct nvp_motion));
     struct nvp_motion motion;
+    const unsigned char *place = nvp_data(device, half, record->motions + (uint64_t)field->extra * sizeof motion, sizeof motion);
     if (place == NULL || field->extra >= record->motion_count)
         return NVML_ERROR_UNKNOWN;
     memcpy(&motion, place, sizeof motion);

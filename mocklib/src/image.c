@@ -56,6 +56,12 @@ static bool sound_tables(const struct nvp_image *image)
            within(image->source.offset, image->source.count, 1, image->size) && image->source.count >= sizeof(struct nvp_source);
 }
 
+static bool sound_step(const struct nvp_step *step)
+{
+    const bool of_mode = step->op == NVP_STEP_CHECK_MODE || step->op == NVP_STEP_SET_MODE;
+    return step->op <= NVP_STEP_REBASE && (of_mode || step->field < NVP_DEVICE_FIELD_COUNT);
+}
+
 static bool sound_rows(const struct nvp_image *image)
 {
     const unsigned char *bytes = (const unsigned char *)image;
@@ -78,7 +84,7 @@ static bool sound_rows(const struct nvp_image *image)
         if (programs[i].first > image->steps.count || programs[i].count > image->steps.count - programs[i].first)
             return false;
     for (unsigned int i = 0; i < image->steps.count; i++)
-        if (steps[i].op > NVP_STEP_REBASE || (steps[i].op != NVP_STEP_CHECK_MODE && steps[i].op != NVP_STEP_SET_MODE && steps[i].field >= NVP_DEVICE_FIELD_COUNT))
+        if (!sound_step(&steps[i]))
             return false;
     return true;
 }

@@ -53,15 +53,16 @@ static nvmlReturn_t graphics_of(const struct nvp_device *device, const unsigned 
     if (code != NVML_SUCCESS)
         return code;
     for (uint64_t i = 0; i < number; i++) {
-        if (clocks[i].mhz != memory_mhz)
+        const struct nvp_memory_clock clock = clocks[i]; /* once: a state may change under the reader */
+        const uint64_t bytes = (uint64_t)clock.graphics_count * sizeof *clocks_mhz;
+        if (clock.mhz != memory_mhz)
             continue;
-        const void *graphics = nvp_data(device, half, clocks[i].graphics, (uint64_t)clocks[i].graphics_count * sizeof *clocks_mhz);
-        const uint64_t graphics_count = clocks[i].graphics_count;
+        const void *graphics = nvp_data(device, half, clock.graphics, bytes);
         if (graphics == NULL)
             return NVML_ERROR_UNKNOWN;
-        code = room(count, clocks_mhz, graphics_count);
-        if (code == NVML_SUCCESS && graphics_count)
-            memcpy(clocks_mhz, graphics, graphics_count * sizeof *clocks_mhz);
+        code = room(count, clocks_mhz, clock.graphics_count);
+        if (code == NVML_SUCCESS && bytes)
+            memcpy(clocks_mhz, graphics, bytes);
         return code;
     }
     return NVML_ERROR_NOT_FOUND;
@@ -127,9 +128,11 @@ static nvmlReturn_t pages(const struct nvp_device *device, const unsigned char *
         return code;
     memcpy(&field, NVP_FIELD_AT(half, id), sizeof field);
     const struct nvp_pages *list = nvp_data(device, half, field.value, field.extra);
-    if (list == NULL || field.value % 8 || field.extra < sizeof *list || list->known > (field.extra - sizeof *list) / sizeof *addresses)
+    if (list == NULL || field.value % 8 || field.extra < sizeof *list)
         return NVML_ERROR_UNKNOWN;
-    const struct nvp_pages head = *list;
+    const struct nvp_pages head = *list; /* once: a state may change under the reader */
+    if (head.known > (field.extra - sizeof head) / sizeof *addresses)
+        return NVML_ERROR_UNKNOWN;
     code = room(count, addresses, head.count);
     if (code != NVML_SUCCESS || head.count == 0)
         return code;
@@ -152,8 +155,8 @@ nvmlReturn_t nvp_h_retired_pages(const struct nvp_device *device, nvmlPageRetire
 }
 
 /* As above; no field says when a page was retired, so only an empty list and a probe answer. */
-nvmlReturn_t nvp_h_retired_pages_v2(const struct nvp_device *device, nvmlPageRetirementCause_t cause, unsigned int *count, unsigned long long *addresses,
-                                    unsigned long long *timestamps)
+nvmlReturn_t nvp_h_retired_pages_v2(const struct nvp_device *device, nvmlPageRetirementCause_t cause, unsigned int *count,
+                                    unsigned long long *addresses, unsigned long long *timestamps)
 {
     (void)timestamps;
     const nvmlReturn_t code = nvp_h_retired_pages(device, cause, count, addresses);

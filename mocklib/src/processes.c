@@ -69,7 +69,8 @@ static void write_slot(void *items, uint64_t at, const struct nvp_process *proce
 }
 
 /* The processes of one half: bounded, or a code. */
-static nvmlReturn_t list_in(const struct nvp_device *device, const unsigned char *half, unsigned int id, const struct nvp_process **list, uint64_t *number)
+static nvmlReturn_t list_in(const struct nvp_device *device, const unsigned char *half, unsigned int id, const struct nvp_process **list,
+                            uint64_t *number)
 {
     struct nvp_field field;
     uint64_t place;
@@ -95,8 +96,10 @@ static nvmlReturn_t fill(const struct nvp_device *device, unsigned int id, unsig
             number = capacity;
         if (code == NVML_SUCCESS && number && (items == NULL || capacity < number))
             code = NVML_ERROR_INSUFFICIENT_SIZE;
-        for (uint64_t i = 0; code == NVML_SUCCESS && i < number; i++)
-            write(items, i, &list[i], device, nvp_half);
+        for (uint64_t i = 0; code == NVML_SUCCESS && i < number; i++) {
+            const struct nvp_process process = list[i]; /* once: a state may change under the reader */
+            write(items, i, &process, device, nvp_half);
+        }
         *count = code == NVML_SUCCESS || code == NVML_ERROR_INSUFFICIENT_SIZE ? (unsigned int)number : capacity;
     NVP_READ_END(device)
     return code;
@@ -167,11 +170,13 @@ static nvmlReturn_t name_in(const struct nvp_device *device, unsigned int id, un
         uint64_t number = 0;
         code = NVML_ERROR_NOT_FOUND;
         if (list_in(device, nvp_half, id, &list, &number) == NVML_SUCCESS)
-            for (uint64_t i = 0; code == NVML_ERROR_NOT_FOUND && i < number; i++)
-                if (list[i].pid == pid) {
-                    copy_name(&list[i], device, nvp_half, name, length);
-                    code = NVML_SUCCESS;
-                }
+            for (uint64_t i = 0; code == NVML_ERROR_NOT_FOUND && i < number; i++) {
+                const struct nvp_process process = list[i];
+                if (process.pid != pid)
+                    continue;
+                copy_name(&process, device, nvp_half, name, length);
+                code = NVML_SUCCESS;
+            }
     NVP_READ_END(device)
     return code;
 }

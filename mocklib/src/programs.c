@@ -122,8 +122,8 @@ static uint64_t argument_of(const struct nvp_step *step, const uint64_t *argumen
 }
 
 /* The checks of a program against what is in force now, so that a refusal needs no writable state. */
-static nvmlReturn_t check_all(const struct nvp_device *device, const unsigned char *half, const struct nvp_program *program, const uint64_t *arguments,
-                              unsigned int count)
+static nvmlReturn_t check_all(const struct nvp_device *device, const unsigned char *half, const struct nvp_program *program,
+                              const uint64_t *arguments, unsigned int count)
 {
     const struct nvp_step *steps = (const void *)((const unsigned char *)nvp_image + nvp_image->steps.offset);
     nvmlReturn_t code = NVML_SUCCESS;

@@ -73,7 +73,8 @@ static const struct nvp_image *image_of_profile(const char *profile)
         nvp_format(path, sizeof path, "%s%s/nvparity/%.*s.nvpimg", cache ? cache : home, cache ? "" : "/.cache", stem_of_name, name))
         image = candidate(profile, &status, path, &stale);
     if (image == NULL)
-        nvp_say("%s: %s; serving the built-in default. Run: nvparity compile %s", profile, stale ? "its image is out of date" : "it has no image", profile);
+        nvp_say("%s: %s; serving the built-in default. Run: nvparity compile %s", profile,
+                stale ? "its image is out of date" : "it has no image", profile);
     return image;
 }
 

@@ -93,9 +93,9 @@ static bool sound(const struct nvp_state *state, uint64_t size)
     const uint64_t least = sizeof(struct nvp_record) + NVP_DEVICE_FIELD_COUNT * sizeof(struct nvp_field);
     return size >= sizeof *state && state->magic == NVP_STATE_MAGIC && state->format == NVP_FORMAT && state->layout == NVP_LAYOUT &&
            state->size == size && state->image_crc == nvp_image->crc && state->image_size == nvp_image->size &&
-           state->record_count == nvp_image->device_count + 1 && state->capacity >= least && state->capacity % 64 == 0 && state->first % 64 == 0 &&
-           state->stride == sizeof(struct nvp_state_record) + 2 * (uint64_t)state->capacity && state->first >= sizeof *state && state->first <= size &&
-           state->record_count <= (size - state->first) / state->stride;
+           state->record_count == nvp_image->device_count + 1 && state->capacity >= least && state->capacity % 64 == 0 &&
+           state->stride == sizeof(struct nvp_state_record) + 2 * (uint64_t)state->capacity && state->first % 64 == 0 &&
+           state->first >= sizeof *state && state->first <= size && state->record_count <= (size - state->first) / state->stride;
 }
 
 /* The file's mapping, or NULL; a file of another image, of no state at all or cut short is none. */
@@ -177,7 +177,8 @@ static bool create(void)
     const int file = open(aside, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (file < 0)
         return false;
-    bool good = ftruncate(file, (off_t)state.size) == 0 && pwrite(file, &state, sizeof state, 0) == sizeof state && put_record(file, &state, 0, &nvp_image->node);
+    bool good = ftruncate(file, (off_t)state.size) == 0 && pwrite(file, &state, sizeof state, 0) == sizeof state;
+    good = good && put_record(file, &state, 0, &nvp_image->node);
     for (unsigned int i = 0; good && i < nvp_image->device_count; i++)
         good = put_record(file, &state, i + 1, &entries[i]);
     close(file);
