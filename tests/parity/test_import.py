@@ -201,6 +201,7 @@ def test_an_import_that_is_killed_leaves_no_capture(space: Workspace, query: Pat
     process.wait()
     assert space.ids() == []
     assert pipeline.run(space, [query]).parity
+    assert list(space.root.glob(".import-*")) == []
 
 
 def test_a_workspace_that_cannot_be_written_is_status_4(space: Workspace, query: Path, monkeypatch: pytest.MonkeyPatch):

@@ -13,6 +13,7 @@ from harness.stages.render import process, serving
 from harness.stores import captures, golden_reader, goldens, profiles
 from harness.tables import drivers
 from harness.text.document import LINE, Document
+from harness.words.errors import InputError
 from harness.words.state import State
 
 if TYPE_CHECKING:
@@ -41,7 +42,11 @@ def check(space: Workspace, names: list[str], renderer: str = "builtin") -> list
 
 def _check_one(space: Workspace, name: str, renderer: str, ruled: list[rules.Rule]) -> list[Case]:
     capture = captures.load(space.captures, name)
-    golden = goldens.load(space.golden / f"{name}.yaml")
+    path = space.golden / f"{name}.yaml"
+    golden = goldens.load(path)
+    lacking = [view for view in capture.texts if view not in golden.views]
+    if lacking:
+        raise InputError(f"{path}: no hashes of view {', '.join(lacking)}, which the capture has")
     cases = [_view(space, name, renderer, ruled, view, text, golden.views[view]) for view, text in capture.texts.items()]
     _baselines(space, name, cases[0])
     return cases

@@ -14,14 +14,25 @@ from harness.stages.compare import baselines
 from harness.stores.workspace import Workspace
 from harness.words.errors import InputError, MissingError
 
+PREFIX = ".import-"
+
 
 @contextlib.contextmanager
 def stage(space: Workspace) -> Iterator[Workspace]:
-    """A new workspace inside ``space`` that sees the driver nodes of ``space``; removed at the end, whatever happens."""
+    """A new workspace inside ``space`` that sees the driver nodes of ``space``; removed at the end, whatever happens.
+
+    One that a killed import left behind is removed here: nobody holds it any more.
+    """
+    _sweep(space)
     try:
-        folder = Path(tempfile.mkdtemp(prefix=".import-", dir=space.root))
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=space.root))
     except OSError as error:
         raise MissingError(f"{space.root}: cannot be written: {error.strerror}") from error
+    with _held(folder):
+        yield from _filled(space, folder)
+
+
+def _filled(space: Workspace, folder: Path) -> Iterator[Workspace]:
     try:
         for name in ("captures", "golden", "profiles/drivers"):
             (folder / name).mkdir(parents=True)
@@ -30,6 +41,12 @@ def stage(space: Workspace) -> Iterator[Workspace]:
         yield Workspace(folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _sweep(space: Workspace) -> None:
+    for folder in space.root.glob(f"{PREFIX}*"):
+        with contextlib.suppress(OSError), _held(folder, wait=False):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def check_free(space: Workspace, name: str) -> None:
@@ -53,7 +70,7 @@ def settle(staged: Workspace, space: Workspace, name: str, node: str | None) -> 
         moves.insert(0, (staged.profiles / "drivers" / node_path.name, node_path))
         kept = node_path.read_bytes() if node_path.is_file() else None
     done: list[Path] = []
-    with _locked(space.root):
+    with _held(space.root):
         check_free(space, name)
         try:
             for source, target in moves:
@@ -74,11 +91,11 @@ def _targets(space: Workspace, name: str) -> list[Path]:
 
 
 @contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Hold the workspace's folder itself; the kernel lets go of it when the process ends."""
+def _held(folder: Path, *, wait: bool = True) -> Iterator[None]:
+    """Hold a folder itself; the kernel lets go of it when the process ends.  OSError where another holds it and ``wait`` is not asked for."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         yield
     finally:
         os.close(handle)

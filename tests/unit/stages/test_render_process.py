@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,7 +27,7 @@ def image(tmp_path: Path, library_path: Path, monkeypatch: pytest.MonkeyPatch) -
     return path
 
 
-def job(library: Path, image: Path, **more: str) -> Job:
+def job(library: Path, image: Path, **more: Any) -> Job:
     return Job(str(library), str(image), None, **more)
 
 
