@@ -162,7 +162,7 @@ def parity(session: nox.Session) -> None:
     check = [python, "-m", "harness.cli", "check", "--root", str(ROOT), "--renderer", "builtin", "--json", str(report / "report.json")]
     variables = {**os.environ, "PYTHONPATH": str(ROOT), "NVPARITY_LIBRARY": built, "COLUMNS": "140"}
     done = subprocess.run([*check, *session.posargs], cwd=ROOT, env=variables, stdout=subprocess.PIPE, text=True, check=False)
-    print(done.stdout, end="")
+    print(done.stdout, end="", flush=True)
     (report / "report.txt").write_text(done.stdout, encoding="utf-8")
     if done.returncode:
         session.error(f"nvparity check ended with exit status {done.returncode}; what it found is in {report.relative_to(ROOT)}/")
