@@ -118,7 +118,7 @@ def parse_route(spec: Any, where: str) -> Route:
 
 def load(folder: Path | None = None) -> Mapping[str, Row]:
     """Every row by id, from ``rows/*.yaml``; InputError for an unknown key, format, a repeated id."""
-    folder = folder or Path(__file__).with_name("rows")
+    folder = folder or _SHIPPED
     if folder not in _cache:
         rows: dict[str, Row] = {}
         for path in sorted(folder.glob("*.yaml")):
@@ -127,6 +127,7 @@ def load(folder: Path | None = None) -> Mapping[str, Row]:
     return _cache[folder]
 
 
+_SHIPPED = Path(__file__).with_name("rows")
 _cache: dict[Path, Mapping[str, Row]] = {}
 
 
