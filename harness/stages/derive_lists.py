@@ -28,14 +28,14 @@ def is_list(row: str) -> bool:
 
 def settle(reading: Reading) -> Reading:
     """One member of a list's entry as a profile can hold it: any text is a name; a state, or a number past 32 bits, is held by no key."""
-    if not reading.entry or reading.row is None:
+    if reading.row is None or not is_list(reading.row):
         return reading
     if reading.row == "process.name" and reading.kind == STATE:
         reading = replace(reading, kind=VALUE, raw=reading.text, state=None)
-    if reading.kind == STATE:
+    if reading.kind == STATE and reading.entry:
         return _refused(reading, "an entry of a list cannot answer a state")
     too_long = isinstance(reading.raw, str) and (len(reading.raw) > MAX_TEXT or "\0" in reading.raw)
-    most = _MOST.get(reading.row, U32)
+    most = _MOST.get(reading.row or "", U32)
     too_large = isinstance(reading.raw, int) and not 0 <= reading.raw <= most
     if reading.kind == VALUE and (too_long or too_large or reading.row in _KEPT_BY_NO_KEY):
         return _refused(reading, "no key holds this")

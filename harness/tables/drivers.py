@@ -92,10 +92,14 @@ class Driver:
 
 
 class DriverTree:
-    """All nodes, shipped and of the workspace; the latter win."""
+    """All nodes, shipped and of the workspace; the latter win.
 
-    def __init__(self, nodes: Mapping[DriverVersion, Node]) -> None:
-        self.nodes = dict(sorted(nodes.items(), key=lambda item: item[0]))
+    A shipped node's parents are shipped nodes: a workspace's node of the same version replaces one for that version, not under its children.
+    """
+
+    def __init__(self, nodes: Mapping[DriverVersion, Node], own: Mapping[DriverVersion, Node] | None = None) -> None:
+        self._shipped = dict(nodes)
+        self.nodes = dict(sorted({**nodes, **(own or {})}.items(), key=lambda item: item[0]))
         self._resolved: dict[DriverVersion, Driver] = {}
 
     def versions(self) -> tuple[DriverVersion, ...]:
@@ -129,7 +133,8 @@ class DriverTree:
         chain: list[Node] = []
         current: DriverVersion | None = version
         while current is not None:
-            node = self.nodes.get(current)
+            shipped_child = bool(chain) and self._shipped.get(chain[-1].version) is chain[-1]
+            node = self._shipped.get(current) if shipped_child else self.nodes.get(current)
             if node is None:
                 raise InputError(f"{chain[-1].where}: parent {current} has no node{did_you_mean(str(current), map(str, self.nodes))}")
             if node in chain:
@@ -226,14 +231,15 @@ def parse_node(document: strictyaml.Document) -> Node:
 
 def load(root: Path | None = None) -> DriverTree:
     """The tree: shipped nodes, then those of the workspace ``root`` (``profiles/drivers/*.yaml``), which win over shipped ones."""
-    nodes: dict[DriverVersion, Node] = {}
-    folders = [shipped("profiles", "drivers")]
-    if root is not None and (root / "profiles" / "drivers").resolve() != folders[0].resolve():
-        folders.append(root / "profiles" / "drivers")
-    for folder in folders:
-        for path in sorted(folder.glob("*.yaml")):
-            node = parse_node(strictyaml.load_file(path, f"profiles/drivers/{path.name}"))
-            nodes[node.version] = node
-    if not nodes:
-        raise InputError(f"{folders[0]}: no driver nodes; the installation is incomplete")
-    return DriverTree(nodes)
+    shipped_nodes = _folder(shipped("profiles", "drivers"))
+    if not shipped_nodes:
+        raise InputError(f"{shipped('profiles', 'drivers')}: no driver nodes; the installation is incomplete")
+    own = None if root is None else root / "profiles" / "drivers"
+    if own is None or own.resolve() == shipped("profiles", "drivers").resolve():
+        return DriverTree(shipped_nodes)
+    return DriverTree(shipped_nodes, _folder(own))
+
+
+def _folder(folder: Path) -> dict[DriverVersion, Node]:
+    nodes = (parse_node(strictyaml.load_file(path, f"profiles/drivers/{path.name}")) for path in sorted(folder.glob("*.yaml")))
+    return {node.version: node for node in nodes}

@@ -68,7 +68,8 @@ def names() -> frozenset[str]:
 
 
 def _integer(text: str) -> int:
-    if not re.fullmatch(r"-?[0-9]{1,20}", text):
+    """A decimal number that fits 64 bits, signed or not."""
+    if not re.fullmatch(r"-?[0-9]{1,20}", text) or not -(2**63) <= int(text) < 2**64:
         raise ValueError(text)
     return int(text)
 
@@ -91,7 +92,10 @@ def _divided(name: str, suffix: str, divisor: int, up: bool = False) -> Format:
     def parse(text: str) -> int:
         if not text.endswith(suffix):
             raise ValueError(text)
-        return _integer(text[: len(text) - len(suffix)]) * divisor
+        value = _integer(text[: len(text) - len(suffix)]) * divisor
+        if value >= 2**64:
+            raise ValueError(text)
+        return value
 
     return Format(name, "int", parse, lambda raw: f"{(int(raw) + extra) // divisor}{suffix}")
 

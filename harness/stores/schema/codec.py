@@ -20,6 +20,8 @@ def to_profile(key: Key, raw: int | str) -> Any:
         value, rest = divmod(int(raw), key.scale)
         if rest:
             raise InputError(f"{key.path}: {raw} is no multiple of {key.scale}")
+        if key.kind == "uint" and value < 0:
+            raise InputError(f"{key.path}: {raw} is negative")
         return value
     if key.kind == "bus_id":
         return str(raw).removeprefix("0000")

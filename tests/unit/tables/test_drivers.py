@@ -107,6 +107,11 @@ def test_a_workspaces_node_wins_over_the_shipped_one(tmp_path):
     assert "nvidia_smi_log/gpu/display_attached" not in paths
 
 
+def test_a_workspaces_node_does_not_stand_under_the_shipped_children_of_its_version(tmp_path, tree):
+    root = node(tmp_path, "580.105.08", 'parent: "570.148.08"\nchanges: [{remove: gpu/ecc_errors}]\n')
+    assert drivers.load(root).resolve("595.91.07").layout == tree.resolve("595.91.07").layout
+
+
 def test_null_takes_an_entry_of_the_parent_away(tmp_path):
     root = node(tmp_path, "600.1", 'parent: "595.91.07"\nslots: {gpu_part_number: null}\ntexts: {26: null}\n')
     driver = drivers.load(root).resolve("600.1")
