@@ -31,10 +31,13 @@ _TILDE = re.compile(rb"(?<![^\s=:\"'>])~([A-Za-z_][A-Za-z0-9_.-]+)(?=/)")
 _MAIL = re.compile(rb"(?<![A-Za-z0-9._%+-])([A-Za-z0-9_][A-Za-z0-9._+-]*)@([A-Za-z][A-Za-z0-9-]*(?:\.[A-Za-z0-9-]+)*)")
 _TEXT = rb"[\"']?\s*([^\s\"'<>(),;&]+)"
 _KEYED: tuple[tuple[str, re.Pattern[bytes]], ...] = (
-    (SERIAL, re.compile(rb"(?i)(?:[\w-]{0,40}serial[\w-]{0,40}|\bs/n|\bsn|asset[ _-]?tag)(?:[ _-]?(?:number|num|no))?\.?\s*[:=#]\s*" + _TEXT)),
+    (
+        SERIAL,
+        re.compile(rb"(?i)(?:(?<![\w-])[\w-]{0,40}serial[\w-]{0,40}|\bs/n|\bsn|asset[ _-]?tag)(?:[ _-]?(?:number|num|no))?\.?\s*[:=#]\s*" + _TEXT),
+    ),
     (SERIAL, re.compile(rb"(?i)(?<![\w<])serial(?:[ _-]?(?:number|num|no))?\.? +(?:is +)?([A-Za-z0-9-]{0,64}[0-9][A-Za-z0-9-]*)")),
-    (HEX, re.compile(rb"(?i)[\w-]{0,40}(?:guid|pdi)\s*[:=#]?\s*[\"']?(0x[0-9a-f]+|[0-9a-f]{8,16})(?![0-9a-zA-Z-])")),
-    (UUID, re.compile(rb"(?i)[\w-]{0,40}uuid\s*[:=#]\s*" + _TEXT)),
+    (HEX, re.compile(rb"(?i)(?<![\w-])[\w-]{0,40}(?:guid|pdi)\s*[:=#]?\s*[\"']?(0x[0-9a-f]+|[0-9a-f]{8,16})(?![0-9a-zA-Z-])")),
+    (UUID, re.compile(rb"(?i)(?<![\w-])[\w-]{0,40}uuid\s*[:=#]\s*" + _TEXT)),
     (
         HOST,
         re.compile(

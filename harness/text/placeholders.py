@@ -16,8 +16,8 @@ ADDRESS = "address"
 FAMILIES = (UUID, SERIAL, HEX, USER, HOST, ADDRESS)
 """Values of one family share one count: a GPU's UUID is the same in `MIG-GPU-<uuid>/1/0`, a fabric GUID may be a PDI."""
 
-LIMIT = 0xFFFF
-"""The highest number a placeholder carries; a longer prefix of zeros than that leaves is no accident."""
+LIMIT = 0xFFFFFF
+"""The highest number a placeholder carries."""
 _SURE = 6
 """Serials shorter than this cannot be told from their placeholders."""
 
@@ -58,10 +58,18 @@ def number_of(family: str, value: bytes) -> int | None:
     if family in _NAME:
         match = re.fullmatch(rb"(" + b"|".join(_NAME[family][:size] for size in range(4, 0, -1)) + rb")([0-9]{1,9})(?:\.[x0.-]*)?", value)
         return int(match[2]) if match and 0 < int(match[2]) <= LIMIT else None
-    if family == SERIAL and len(value) < _SURE:
-        return None
     number = _read(family, value)
-    return number if number and number <= LIMIT and make(family, value, number) == value else None
+    if not number or number > LIMIT or make(family, value, number) != value:
+        return None
+    return number if _half_empty(family, canonical(family, value)) else None
+
+
+def _half_empty(family: str, plain: bytes) -> bool:
+    """Is the first half of what counts in ``plain`` nought?  In a real value that is no accident, unless it is too short to tell."""
+    places = [char for char in plain if chr(char).isalnum()]
+    if family == UUID:
+        return len(places) == 32 or plain.startswith(b"0000")
+    return len(places) >= (_SURE if family == SERIAL else 4) and all(chr(char) in "0g" for char in places[: (len(places) + 1) // 2])
 
 
 def _read(family: str, value: bytes) -> int | None:

@@ -16,7 +16,7 @@ MAX_GPUS = 1024
 MAX_NODES = MAX_TAGS
 """The most elements a transcript may unfold to: as many as a text may have."""
 
-_LINE = re.compile(rf"((?:{STEP})*)(?:gpu ([0-9,-]{{1,200}})|(@?)({NAME})(?:: (.+))?)")
+_LINE = re.compile(rf"((?:{STEP})*)(?:gpu ([0-9,-]{{1,8000}})|(@?)({NAME})(?:: (.+))?)")
 
 
 @dataclass(slots=True)
