@@ -17,7 +17,9 @@ FUNCTION_NOT_FOUND = 13
 INSUFFICIENT_SIZE = 7
 TABLE_ID = bytes.fromhex("c4fe3e6cc98f6c4ea327ee696e12f7c4")
 """The one id of the private table, first three groups little-endian (facts on the private interface)."""
-PROCESS_STRIDE = 4128
+PROCESS_SHAPES = {"processes": 4128, "processes_unprotected": 4120}
+"""Shape -> bytes of one entry: 535 and newer, 525."""
+PROCESS_NAME_SIZE = 4096
 PROCESS_CAPACITY = 512
 
 
@@ -150,8 +152,8 @@ class Nvml:
             text = self.ffi.new("char[]", TEXT_SIZE)
             code = int(entry(handle, self.ffi.cast("void *", text), self.ffi.NULL))
             return Answer(code, {} if code else {"value": self.ffi.string(text).decode("utf-8", "surrogateescape")})
-        if shape == "processes":
-            return self._slot_processes(entry, handle)
+        if shape in PROCESS_SHAPES:
+            return self._slot_processes(entry, handle, PROCESS_SHAPES[shape])
         if shape == "handle":
             found = self.ffi.new("nvmlDevice_t *")
             code = int(entry(self.ffi.cast("void *", key), self.ffi.cast("void *", found), self.ffi.cast("void *", 0x22)))
@@ -170,22 +172,23 @@ class Nvml:
             return None
         return self.ffi.cast("int (*)(void *, void *, void *)", self._table[number])
 
-    def _slot_processes(self, entry: Any, handle: Any) -> Answer:
+    def _slot_processes(self, entry: Any, handle: Any, stride: int) -> Answer:
         count = self.ffi.new("unsigned int *", PROCESS_CAPACITY)
-        room = self.ffi.new("char[]", PROCESS_CAPACITY * PROCESS_STRIDE)
+        room = self.ffi.new("char[]", PROCESS_CAPACITY * stride)
         code = int(entry(handle, self.ffi.cast("void *", count), self.ffi.cast("void *", room)))
         if code:
             return Answer(code)
-        return Answer(code, {"value": [_slot_process(bytes(self.ffi.buffer(room + n * PROCESS_STRIDE, PROCESS_STRIDE))) for n in range(count[0])]})
+        return Answer(code, {"value": [_slot_process(bytes(self.ffi.buffer(room + n * stride, stride))) for n in range(count[0])]})
 
 
 def _slot_process(data: bytes) -> dict[str, Any]:
-    """One entry of the private process lists (stride 4128, 535 and newer)."""
+    """One entry of the private process lists; the name stands last, before it the protected memory where the entry has it."""
     word = {"pid": 0, "gpuInstanceId": 16, "computeInstanceId": 20}
-    long = {"usedGpuMemory": 8, "usedGpuCcProtectedMemory": 24}
-    found: dict[str, Any] = {name: int.from_bytes(data[place : place + 4], "little") for name, place in word.items()}
-    found |= {name: int.from_bytes(data[place : place + 8], "little") for name, place in long.items()}
-    found["name"] = data[32:].split(b"\0", 1)[0].decode("utf-8", "surrogateescape")
+    name = len(data) - PROCESS_NAME_SIZE
+    long = {"usedGpuMemory": 8, **({"usedGpuCcProtectedMemory": 24} if name > 24 else {})}
+    found: dict[str, Any] = {key: int.from_bytes(data[place : place + 4], "little") for key, place in word.items()}
+    found |= {key: int.from_bytes(data[place : place + 8], "little") for key, place in long.items()}
+    found["name"] = data[name:].split(b"\0", 1)[0].decode("utf-8", "surrogateescape")
     return found
 
 

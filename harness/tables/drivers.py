@@ -14,7 +14,7 @@ from harness.words.errors import InputError, did_you_mean
 from harness.words.state import State
 from harness.words.version import DriverVersion
 
-SHAPES = ("u32", "i32", "string", "processes", "keyed", "handle", "ok")
+SHAPES = ("u32", "i32", "string", "processes", "processes_unprotected", "keyed", "handle", "ok")
 _NODE_KEYS = frozenset(("format", "version", "parent", "seen", "dtd", "declaration", "texts", "elements", "changes", "field_ids", "slots", "routes",
                         "formats", "escapes", "functions"))  # fmt: skip
 

@@ -33,8 +33,9 @@
 #define NVP_SHAPE_STRING 2
 #define NVP_SHAPE_PROCESSES 3
 #define NVP_SHAPE_KEYED 4
-#define NVP_SHAPE_HANDLE 5
-#define NVP_SHAPE_OK 6
+#define NVP_SHAPE_PROCESSES_UNPROTECTED 5
+#define NVP_SHAPE_HANDLE 6 /* from here on a slot has no field */
+#define NVP_SHAPE_OK 7
 
 #define NVP_STEP_CHECK_STATUS 0
 #define NVP_STEP_CHECK_RANGE 1

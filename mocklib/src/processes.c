@@ -12,6 +12,16 @@ struct slot_process {
     char name[4096];
 };
 
+/* The same as nvidia-smi 525 reads it: no protected memory yet (4120 bytes; measured by a buffer in which each word is its own offset). */
+struct slot_process_unprotected {
+    uint32_t pid;
+    uint32_t pad;
+    uint64_t used_bytes;
+    uint32_t gpu_instance;
+    uint32_t compute_instance;
+    char name[4096];
+};
+
 typedef void writer(void *items, uint64_t at, const struct nvp_process *process, const struct nvp_device *device, const unsigned char *half);
 
 static void write_v1(void *items, uint64_t at, const struct nvp_process *process, const struct nvp_device *device, const unsigned char *half)
@@ -68,6 +78,17 @@ static void write_slot(void *items, uint64_t at, const struct nvp_process *proce
     copy_name(process, device, half, info->name, sizeof info->name);
 }
 
+static void write_slot_unprotected(void *items, uint64_t at, const struct nvp_process *process, const struct nvp_device *device,
+                                   const unsigned char *half)
+{
+    struct slot_process_unprotected *info = (struct slot_process_unprotected *)items + at;
+    info->pid = process->pid;
+    info->used_bytes = process->used_bytes;
+    info->gpu_instance = process->gpu_instance;
+    info->compute_instance = process->compute_instance;
+    copy_name(process, device, half, info->name, sizeof info->name);
+}
+
 /* The processes of one half: bounded, or a code. */
 static nvmlReturn_t list_in(const struct nvp_device *device, const unsigned char *half, unsigned int id, const struct nvp_process **list,
                             uint64_t *number)
@@ -108,6 +129,11 @@ static nvmlReturn_t fill(const struct nvp_device *device, unsigned int id, unsig
 nvmlReturn_t nvp_slot_processes(const struct nvp_device *device, unsigned int id, unsigned int *count, void *items)
 {
     return fill(device, id, count, items, write_slot, true);
+}
+
+nvmlReturn_t nvp_slot_processes_unprotected(const struct nvp_device *device, unsigned int id, unsigned int *count, void *items)
+{
+    return fill(device, id, count, items, write_slot_unprotected, true);
 }
 
 nvmlReturn_t nvp_h_compute_v1(const struct nvp_device *device, unsigned int *count, nvmlProcessInfo_v1_t *infos)

@@ -2,6 +2,7 @@
 #include "nvp_slots.h"
 
 nvmlReturn_t nvp_slot_processes(const struct nvp_device *device, unsigned int id, unsigned int *count, void *items);
+nvmlReturn_t nvp_slot_processes_unprotected(const struct nvp_device *device, unsigned int id, unsigned int *count, void *items);
 
 /* 6c3efec4-8fc9-4e6c-a327-ee696e12f7c4, its first three groups little-endian: the only id asked for by any nvidia-smi measured. */
 static const unsigned char known_id[16] = {0xc4, 0xfe, 0x3e, 0x6c, 0xc9, 0x8f, 0x6c, 0x4e, 0xa3, 0x27, 0xee, 0x69, 0x6e, 0x12, 0xf7, 0xc4};
@@ -66,6 +67,8 @@ static nvmlReturn_t answer(const struct nvp_slot *row, void *first, void *second
         return second ? nvp_string(device, row->field, second, SLOT_TEXT_SIZE) : NVML_ERROR_INVALID_ARGUMENT;
     case NVP_SHAPE_PROCESSES:
         return second ? nvp_slot_processes(device, row->field, second, third) : NVML_ERROR_INVALID_ARGUMENT;
+    case NVP_SHAPE_PROCESSES_UNPROTECTED:
+        return second ? nvp_slot_processes_unprotected(device, row->field, second, third) : NVML_ERROR_INVALID_ARGUMENT;
     default:
         return NVML_ERROR_NOT_SUPPORTED;
     }
