@@ -260,3 +260,9 @@ def test_a_list_that_starts_in_the_middle_cannot_be_served(space: Workspace, tmp
     with pytest.raises(InputError, match="GPUs 6"):
         pipeline.run(space, [path])
     assert files(space.root) == set()
+
+
+def test_a_render_of_the_profile_prints_what_no_row_explains(space: Workspace, query: Path):
+    query.write_text(query.read_text().replace("595.91.07", "596.10").replace("\t\t<fan_speed>", "\t\t<fan_noise>7 dB</fan_noise>\n\t\t<fan_speed>"))
+    made = pipeline.run(space, [query])
+    assert b"\t\t<fan_noise>7 dB</fan_noise>\n\t\t<fan_speed>" in serving.render(space.profile_path(made.id), space).data

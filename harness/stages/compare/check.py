@@ -10,7 +10,7 @@ from harness.stages.compare import baselines, rules
 from harness.stages.compare.judge import Actual, Expected, compare
 from harness.stages.importing import source
 from harness.stages.render import process, serving
-from harness.stores import captures, golden_reader, goldens, profiles
+from harness.stores import captures, golden_reader, goldens
 from harness.tables import drivers
 from harness.text.document import LINE, Document
 from harness.words.errors import InputError
@@ -108,6 +108,6 @@ def state_texts(driver: Driver) -> frozenset[str]:
 
 def verbatim_of(profile: Path, text: Source) -> dict[str, process.Verbatim]:
     """What the profile keeps because no row explains it, each element in the form in which the capture has it."""
-    kept = profiles.load(profile).origin.get("unmodelled") or {}
+    kept = serving.kept(profile)
     nodes = dict(text.root.walk()) if isinstance(text, Document) else {}
     return {path: (content, nodes[path].form if path in nodes else LINE) for path, content in kept.items()}

@@ -7,16 +7,15 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import filelock
-
 import mocklib
-from harness.stages import building
 from harness.stages import compile as compiling
 from harness.stages.render import process
+from harness.stages.smi import LIBRARY_NAME
 from harness.stores import images, profiles
-from harness.tables import drivers
+from harness.tables import drivers, strictyaml
+from harness.text.model import LINE
 from harness.words.errors import InputError, MissingError
-from mocklib import build, image, state
+from mocklib import image, state
 
 if TYPE_CHECKING:
     from harness.stages.render.process import Rendered
@@ -37,23 +36,30 @@ def library() -> Path:
         if not Path(named).is_file():
             raise MissingError(f"NVPARITY_LIBRARY={named} is not a file; unset it or name a built libnvidia-ml.so.1")
         return Path(named).resolve()
-    installed = _MOCKLIB / "_built" / build.SONAME
+    installed = _MOCKLIB / "_built" / LIBRARY_NAME
     if (_CHECKOUT / "hatch_build.py").is_file():
-        try:
-            return _build()
-        except build.BuildError as error:
-            if not installed.is_file():
-                raise MissingError(f"the mock library cannot be built: {error}") from error
+        return _build(installed)
     if not installed.is_file():
         raise MissingError(f"no mock library in {installed.parent}; install nvparity again: pip install --force-reinstall nvparity")
     return installed
 
 
-def _build() -> Path:
+def _build(installed: Path) -> Path:
+    """The checkout's own library; ``installed`` where it cannot be built and that one is there."""
+    import filelock
+
+    from harness.stages import building
+    from mocklib import build
+
     out = _CHECKOUT / "build" / "lib" / "release"
     out.parent.mkdir(parents=True, exist_ok=True)
-    with filelock.FileLock(out.parent / "release.lock"):
-        return building.build_library("release", out)
+    try:
+        with filelock.FileLock(out.parent / "release.lock"):
+            return building.build_library("release", out)
+    except build.BuildError as error:
+        if installed.is_file():
+            return installed
+        raise MissingError(f"the mock library cannot be built: {error}") from error
 
 
 def image_bytes(profile: Path, space: Workspace) -> bytes:
@@ -88,9 +94,21 @@ def beside(profile: Path) -> Path:
 
 
 def render(profile: Path, space: Workspace, view: str = "q-x", verbatim: dict[str, process.Verbatim] | None = None) -> Rendered:
-    """What nvidia-smi would print for ``profile``, by the builtin renderer in a process of its own."""
-    job = process.Job(str(library()), str(image_of(profile, space)), str(space.root), view, verbatim=verbatim or {})
-    return process.render(job)
+    """What nvidia-smi would print for ``profile``, by the builtin renderer in a process of its own.
+
+    ``verbatim``: elements no row explains, by path; what the profile keeps of them when None, each on a line of its own.
+    """
+    if verbatim is None:
+        verbatim = {path: (text, LINE) for path, text in kept(profile).items()}
+    return process.render(process.Job(str(library()), str(image_of(profile, space)), str(space.root), view, verbatim=verbatim))
+
+
+def kept(profile: Path) -> dict[str, str]:
+    """Path -> text of the elements that the profile keeps because no row explains them (``origin.unmodelled``); the schema is not checked here."""
+    loaded = strictyaml.load_file(profile).value
+    origin = loaded.get("origin") if isinstance(loaded, dict) else None
+    listed = origin.get("unmodelled") if isinstance(origin, dict) else None
+    return {str(path): str(text) for path, text in listed.items()} if isinstance(listed, dict) else {}
 
 
 def _key(profile: Path, space: Workspace) -> str:
