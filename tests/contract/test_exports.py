@@ -31,7 +31,7 @@ def dynamic(path: Path, tag: str) -> list[str]:
 
 def symbols(file: BinaryIO) -> list[Any]:
     """The dynamic symbols of an open file."""
-    return list(ELFFile(file).get_section_by_name(".dynsym").iter_symbols())  # type: ignore[union-attr]
+    return list(ELFFile(file).get_section_by_name(".dynsym").iter_symbols())
 
 
 def exported(path: Path) -> set[str]:

@@ -13,7 +13,8 @@ VIEW = captures.View("a" * 64, "b" * 64, 1234)
 
 
 def capture(name: str = "a100-x2_570.148.08", views: str = "q-x L") -> captures.Capture:
-    texts = {"q-x": document.read(samples.query(2).encode()), "L": listing.read(samples.LIST.encode())}
+    texts: dict[str, document.Document | listing.Listing] = {}
+    texts |= {"q-x": document.read(samples.query(2).encode()), "L": listing.read(samples.LIST.encode())}
     chosen = views.split()
     source = captures.Source(repository="x/y", commit="abc", path="a/b.xml", licence="MIT", text="told: by mail")
     sidecar = captures.Sidecar(name, "own", "570.148.08", dict.fromkeys(chosen, VIEW), source, {"uuid": 2}, ("a note: with a colon",))
