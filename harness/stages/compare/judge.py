@@ -55,35 +55,45 @@ def compare(
 ) -> Case:
     """The case of one capture and one render.
 
-    An own-layout capture is equal when the bytes' sha256 is the golden's; any other kind when the readings' sha256 is.  A capture of kind
-    edited is not compared: a case with elements 0.  ``states``: the texts the driver prints for states; ``version``: of nvparity, for gaps.
+    An own-layout capture is equal when the bytes' sha256 is the golden's; a re-indented one when the readings' sha256 is.  Of a trimmed one
+    every GPU it has is compared; the node's other GPUs are uncaptured, which is no finding.  A capture of kind edited is not compared: a case
+    with elements 0.  ``states``: the texts the driver prints for states; ``version``: of nvparity, for gaps.
     """
     gpus = len({gpu for path, _ in expected.leaves if (gpu := gpu_of(path)) is not None})
     case = Case(expected.id, expected.kind, actual.renderer, actual.driver, actual.layout, gpus, Counts(), Counts(), "n/a")
     if expected.kind == "edited":
         return case
-    own = expected.kind == "own"
-    if own:
-        case.bytes = "equal" if _sha256(actual.data) == expected.scrubbed else "differs"
-        if _sha256(expected.data) != expected.scrubbed:
-            case.drift.append(f"{expected.id}: the transcript no longer gives the bytes that the golden's hash was taken from")
-    equal = case.bytes == "equal" if own else actual.hash_readings(actual.data) == expected.readings
+    if _sha256(expected.data) != expected.scrubbed:
+        case.drift.append(f"{expected.id}: the transcript no longer gives the bytes that the golden's hash was taken from")
     covered: dict[str, str] = {}
-    if not equal:
-        found = [finding for finding in _explain(expected, actual, states) if finding.path not in expected.redacted]
-        if own and not found and not expected.redacted:
-            found = _lines(expected.data, actual.data)
-        elif not own and not found and not expected.redacted:
-            case.drift.append(f"{expected.id}: the golden's hash of the readings is not that of the transcript")
+    if not _equal(case, expected, actual):
+        found = _explain(case, expected, actual, states)
         case.findings, covered = ruling.apply(found, rules or [], expected.id, version)
     _count(case, expected, actual, covered)
     return case
 
 
-def _explain(expected: Expected, actual: Actual, states: Collection[str]) -> list[Finding]:
+def _equal(case: Case, expected: Expected, actual: Actual) -> bool:
+    """What the hashes say; a trimmed capture has none of a whole render."""
+    if expected.kind == "own":
+        case.bytes = "equal" if _sha256(actual.data) == expected.scrubbed else "differs"
+        return case.bytes == "equal"
+    return expected.kind != "trimmed" and actual.hash_readings(actual.data) == expected.readings
+
+
+def _explain(case: Case, expected: Expected, actual: Actual, states: Collection[str]) -> list[Finding]:
+    """Every difference that counts; where no reading differs though the hash does, what else can be the reason."""
     from harness.stages.compare.diff import explain
 
-    return explain(key(expected.leaves, actual.read(actual.data)), states)
+    found = [finding for finding in explain(key(expected.leaves, actual.read(actual.data)), states) if finding.path not in expected.redacted]
+    if expected.kind == "trimmed":
+        return [finding for finding in found if finding.kind != INVENTED or (gpu_of(finding.path) or 0) < case.gpus]
+    if found or expected.redacted:
+        return found
+    if expected.kind == "own":
+        return _lines(expected.data, actual.data)
+    case.drift.append(f"{expected.id}: the golden's hash of the readings is not that of the transcript")
+    return []
 
 
 def _lines(expected: bytes, actual: bytes) -> list[Finding]:
