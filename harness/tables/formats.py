@@ -203,6 +203,20 @@ def _empty(name: str, word: str) -> Format:
     return Format(name, "str", parse, lambda raw: str(raw) or word)
 
 
+def _profile_mask() -> Format:
+    """A mask of workload power profiles as hexadecimal digits: N/A when empty.  No capture and no binary at hand shows another."""
+
+    def parse(text: str) -> str:
+        raise ValueError(text)
+
+    def text(raw: Raw) -> str:
+        if str(raw).strip("0"):
+            raise FormatError("how nvidia-smi prints workload power profiles that are set is not known; only an empty list can be rendered")
+        return "N/A"
+
+    return Format("profile_mask", "str", parse, text)
+
+
 def _words(name: str, words: Mapping[int, str], other: str | None) -> Format:
     """One word a value; ``other`` is printed for a value without a word and is never read."""
     values: dict[str, int] = {}
@@ -279,7 +293,7 @@ def _build() -> list[Format]:
         _unless(_suffixed("count", ""), "instance_id", 0xFFFFFFFF), _unless(_suffixed("count", ""), "byte", 0xFF),
         _unless(_divided("mib", " MiB", MIB), "process_mib", 0xFFFFFFFFFFFFFFFF),
         _string("string", r"[^\x00]*"), _string("bus_id", r"[0-9A-F]{8}:[0-9A-F]{2}:[0-9A-F]{2}\.[0-9A-F]"),
-        _cuda_version(), _empty("serial", "Not Set"),
+        _cuda_version(), _empty("serial", "Not Set"), _profile_mask(),
         Format("timestamp", "int", moments.parse_ctime, lambda raw: moments.ctime(int(raw))),
         Format("bbx_time", "int", moments.parse_bbx, lambda raw: moments.bbx(int(raw))),
         Format("uuid_bytes", "str", moments.parse_uuid_bytes, lambda raw: moments.uuid_text(str(raw))),

@@ -196,11 +196,11 @@ def _member(out: Mapping[str, Any], path: str) -> Any:
 
 
 def _value(value: Any) -> Reading:
-    """A reading of a number, of a text (its odd bytes kept), of a byte array (as hexadecimal digits) or of a list (its length)."""
+    """A reading of a number, of a text (its odd bytes kept), or of an array of bytes or 32-bit words (as hexadecimal digits)."""
     if isinstance(value, str):
         return Reading(0, rawbytes.decode(value.encode("utf-8", "surrogateescape")))
     if isinstance(value, bytes):
         return Reading(0, value.hex())
     if isinstance(value, (list, tuple)):
-        return Reading(0, len(value))
+        return Reading(0, "".join(f"{word:08x}" for word in value if isinstance(word, int)))
     return Reading(0, value)
