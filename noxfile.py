@@ -197,8 +197,8 @@ def sanitize(session: nox.Session) -> None:
 def faults(session: nox.Session) -> None:
     """Apply each seeded fault to a copy of the tree: the test it names must go red."""
     python = environment(session, "test")
-    library(session, python)
-    run(session, python, "-m", "tests.faults", *session.posargs)
+    built = library(session, python)
+    run(session, python, "-m", "tests.faults", *session.posargs, NVPARITY_LIBRARY=built)
 
 
 @nox.session(default=False)

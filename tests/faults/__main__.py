@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 from tests.faults.fault import Fault, FaultError, read_all
-from tests.faults.runner import Verdict, copy_tree, missing_needs, try_fault
+from tests.faults.runner import Verdict, copy_generated, copy_tree, missing_needs, try_fault
 
 ROOT = Path(__file__).resolve().parents[2]
 EXIT_FAILED, EXIT_USAGE, EXIT_NOTHING = 1, 2, 5
@@ -26,6 +26,7 @@ def judge(fault: Fault, tree: Path, library: Path | None) -> Verdict:
     if missing := missing_needs(fault):
         required = set(os.environ.get("NVPARITY_REQUIRE", "").split(",")) & set(fault.needs)
         return Verdict(fault, "broken" if required else "skipped", f"{', '.join(missing)} not set", 0.0)
+    copy_generated(ROOT, tree)
     return try_fault(fault, tree, library)
 
 

@@ -41,6 +41,13 @@ def copy_tree(root: Path, target: Path) -> None:
             shutil.copy2(source, target / name)
 
 
+def copy_generated(root: Path, target: Path) -> None:
+    """Copy the modules made from the vendor's header, so that a test on the shared library finds them; a fault before may have changed the copy's."""
+    made = root / "build" / "gen"
+    if made.is_dir():
+        shutil.copytree(made, target / "build" / "gen", dirs_exist_ok=True)
+
+
 def run_tests(tree: Path, tests: Iterable[str], library: Path | None) -> Counter[str]:
     """Outcomes of ``tests`` in ``tree``, counted: passed, failed, error, skipped; nothing at all where pytest itself could not run them."""
     environment = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "NVPARITY_LIBRARY", "PYTEST_ADDOPTS"}}
@@ -50,9 +57,11 @@ def run_tests(tree: Path, tests: Iterable[str], library: Path | None) -> Counter
     with tempfile.NamedTemporaryFile(suffix=".xml") as report:
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report.name}", *tests]
         try:
-            subprocess.run(command, cwd=tree, env=environment, capture_output=True, check=False, timeout=TEST_LIMIT_S)
+            done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, check=False, timeout=TEST_LIMIT_S)
         except subprocess.TimeoutExpired:
             return Counter(failed=1)  # a fault that makes its test hang is seen, too
+        if done.returncode < 0:
+            return Counter(failed=1)  # and so is one that crashes it
         content = Path(report.name).read_bytes()
     return count(content)
 

@@ -45,6 +45,10 @@ def test_a_fault_its_test_does_not_see_survives(tmp_path: Path, tree: Path) -> N
     assert (verdict.outcome, verdict.why) == ("survived", "test_module.py::test_two stays green")
 
 
+def test_a_fault_that_crashes_its_test_is_killed(tmp_path: Path, tree: Path) -> None:
+    assert try_fault(fault(tmp_path, "return __import__('os').kill(__import__('os').getpid(), 9)"), tree, None).outcome == "killed"
+
+
 def test_each_of_several_tests_must_go_red(tmp_path: Path, tree: Path) -> None:
     one = fault(tmp_path, "return n + 2")
     both = Fault(one.path, one.what, ("test_module.py::test_two", *one.tests), one.needs, one.touched)
