@@ -37,6 +37,7 @@ class Walker:
         self._driver = driver
         self._source = source
         self._verbatim = verbatim or {}
+        self._within = {path[:end] for path in self._verbatim for end in _steps(path)}
         self._made: dict[int, list[tuple[str, str, Reading]]] = {}
         self._kept: list[Node] = []
 
@@ -55,36 +56,51 @@ class Walker:
         return traced
 
     def _element(self, element: Element, place: Place, prefix: str) -> Iterator[Node]:
+        start = f"{prefix}{element.name}"
+        if element.repeat is None and f"{start}[0]" in self._within:
+            yield from self._kept_entries(element, place, start)
+            return
         places = [place] if element.repeat is None else self._source.entries(element.repeat, place)
         for number, here in enumerate(places):
-            path = f"{prefix}{element.name}" + (f"[{number}]" if element.repeat is not None else "")
+            path = start if element.repeat is None else f"{start}[{number}]"
             if element.when is None or self._holds(element.when, here):
                 yield from self._one(element, here, path)
+
+    def _kept_entries(self, element: Element, place: Place, start: str) -> Iterator[Node]:
+        """The entries of a list no row explains, as many as are kept."""
+        number = 0
+        while f"{start}[{number}]" in self._within:
+            yield from self._one(element, place, f"{start}[{number}]")
+            number += 1
 
     def _one(self, element: Element, place: Place, path: str) -> Iterator[Node]:
         if path in self._verbatim:
             text, form = self._verbatim[path]
             yield Node(element.name, text, form=form)
-            return
-        if element.row is not None:
+        elif element.row is not None:
             yield self._leaf(element.name, element.row, place, element.form)
-            return
-        if element.collapse is not None:
-            if not self._source.read(element.collapse, place).answered:
-                yield self._leaf(element.name, element.collapse, place, "line")
-                return
-            place = replace(place, within=element.collapse)
-        elif element.none is not None and not element.children:
-            yield Node(element.name, element.none, form=BLOCK)
-            return
-        elif not element.children:
-            return
+        elif element.collapse is None:
+            yield from self._block(element, place, path)
+        elif self._source.read(element.collapse, place).answered:
+            yield from self._block(element, replace(place, within=element.collapse), path)
+        else:
+            yield self._leaf(element.name, element.collapse, place, "line")
+
+    def _block(self, element: Element, place: Place, path: str) -> Iterator[Node]:
+        """An element with others inside, or with the word it prints when there are none."""
         inside = "" if path == self._driver.layout.name else f"{path}/"
         children = [node for child in element.children for node in self._element(child, place, inside)]
+        if not children and element.none is not None:
+            yield Node(element.name, element.none, form=BLOCK)
+            return
         if not children and element.collapse is None and not any(True for _ in element.rows()):
             return  # nothing but elements no row explains, and this capture has none of them here
         node = tree(element.name, children)
         for name, row in element.attributes:
+            where = f"{path}/@{name}"
+            if where in self._verbatim:
+                node.attributes[name] = self._verbatim[where][0]
+                continue
             reading = self._source.read(row, place)
             node.attributes[name] = self._text(row, reading)
             self._note(node, f"/@{name}", row, reading)
@@ -117,3 +133,11 @@ class Walker:
     def _architecture(self, place: Place) -> int | None:
         raw = self._source.read("architecture", place).raw
         return raw if isinstance(raw, int) else None
+
+
+def _steps(path: str) -> Iterator[int]:
+    """Where each step of ``path`` ends."""
+    for number, char in enumerate(path):
+        if char == "/":
+            yield number
+    yield len(path)

@@ -189,6 +189,22 @@ def test_an_element_no_row_explains_comes_from_the_capture_or_not_at_all():
     assert "gpu[0]/strange" not in {entry.path for entry in made.trace}
 
 
+def test_a_list_no_row_explains_is_printed_with_as_many_entries_as_are_kept():
+    devices = {
+        "mig_devices": {"none": "None", "elements": [{"mig_device": {"elements": [{"index": {}}, {"memory": {"elements": [{"total": {}}]}}]}}]}
+    }
+    kept = {f"gpu[0]/mig_devices/mig_device[{n}]/{part}": (f"{n}", "line") for n in (0, 1) for part in ("index", "memory/total")}
+    made = query(driver(gpu(devices)), Answers({"bus_id": "00:1"}, {"gpus": 2}), kept).data.decode()
+    assert made.count("<mig_device>") == 2
+    assert "<index>1</index>\n\t\t\t\t<memory>\n\t\t\t\t\t<total>1</total>" in made
+    assert made.count("None") == 1
+
+
+def test_an_attribute_no_row_explains_is_kept():
+    made = query(driver(gpu({"fan_speed": "fan"})), Answers({"bus_id": "00:1"}, {}), {"gpu[0]/@id": ("0000:00:1", "line")})
+    assert b'<gpu id="0000:00:1">' in made.data
+
+
 def test_the_listing_is_one_line_a_gpu():
     made = listing(driver(gpu()), Answers({"name": ["A", "B"], "uuid": ["GPU-1", 3]}, {"gpus": 2}))
     assert made.data == b"GPU 0: A (UUID: GPU-1)\nGPU 1: B (UUID: N/A)\n"
