@@ -224,25 +224,36 @@ def test_a_strangers_capture_reaches_parity_with_no_shipped_file_changed(name: s
 
 
 def own_lists(folder: Path) -> list[Path]:
-    """The real lists in nvidia-smi's own layout that show every reading and no MIG device."""
+    """The real lists in nvidia-smi's own layout that hide nothing."""
     found = []
     with (folder / "MANIFEST.tsv").open(encoding="utf-8", newline="") as stream:
         rows = [row for row in csv.DictReader(stream, delimiter="\t") if row["kind"] == "L" and row["real_or_edited"].startswith("real")]
     for row in rows:
         path = folder / row["file"]
         text = source.read(path.read_bytes(), path.name)
-        if isinstance(text, Listing) and text.kind == "own" and not any(gpu.migs or "..." in gpu.uuid for gpu in text.gpus):
+        if isinstance(text, Listing) and text.kind == "own" and not source.redacted(source.leaves(text)):
             found.append(path)
     return found
 
 
 def test_own_layout_lists_are_imported_alone_and_rendered_byte_equal(space: Workspace, raw_captures: Path):
     found = own_lists(raw_captures)
-    assert len(found) >= 5
+    exact = 0
     for path in found:
         made = pipeline.run(space, [path])
         assert [case.bytes for case in made.cases] == ["equal"], path.name
         assert made.parity, path.name
+        exact += made.cases[0].counts.exact == made.cases[0].counts.elements
+    assert exact >= 5
+
+
+def test_lines_of_mig_devices_in_a_list_are_kept_and_counted_unmodelled(space: Workspace, tmp_path: Path):
+    path = tmp_path / "list.txt"
+    path.write_text("GPU 0: A (UUID: GPU-1)\n  MIG 3g.40gb     Device  0: (UUID: MIG-2)\nGPU 1: A (UUID: GPU-3)\n")
+    made = pipeline.run(space, [path])
+    assert made.parity
+    (case,) = made.cases
+    assert (case.bytes, case.counts.elements, case.counts.exact, case.counts.unmodelled) == ("equal", 6, 4, 2)
 
 
 def test_a_list_alone_gives_a_profile_of_names_and_uuids_and_nothing_else(space: Workspace, tmp_path: Path):

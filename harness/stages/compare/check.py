@@ -76,7 +76,7 @@ def _view(space: Workspace, name: str, renderer: str, ruled: list[rules.Rule], v
         scrubbed=hashes.scrubbed,
         readings=hashes.readings.whole,
         redacted=source.redacted(leaves),
-        unmodelled=frozenset(verbatim),
+        unmodelled=frozenset(path for path, _ in leaves if path in verbatim or path.rpartition("/")[0] in verbatim),
     )
     return compare(expected, actual(rendered, text, renderer, name), state_texts(driver), ruled, VERSION)
 

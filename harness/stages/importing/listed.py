@@ -1,4 +1,4 @@
-"""A profile from `-L` alone: names and UUIDs, nothing else."""
+"""A profile from `-L` alone: names and UUIDs, nothing else; lines of MIG devices are kept as they stand."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.stages import derive_shape
 from harness.stores import profiles
+from harness.text import rawbytes
 from harness.words.errors import InputError
 from harness.words.state import State
 
@@ -42,4 +43,14 @@ def profile(listed: Listing, capture: str, driver: str | None = None) -> str:
         "layout": "-L",
         "keys": {"name": "gpu/name", "uuid": "gpu/uuid"},
     }
+    kept = unmodelled(listed)
+    if kept:
+        written["origin"]["unmodelled"] = kept
     return profiles.dump(written)
+
+
+def unmodelled(listed: Listing) -> dict[str, str]:
+    """``gpu[i]/mig[j]`` -> the line of each MIG device; ``i`` and ``j`` count rows."""
+    lines = [line for line in rawbytes.decode(listed.to_bytes()).splitlines() if line.lstrip().startswith("MIG ")]
+    paths = [f"gpu[{number}]/mig[{index}]" for number, row in enumerate(listed.gpus) for index in range(len(row.migs))]
+    return dict(zip(paths, lines, strict=True)) if len(paths) == len(lines) else {}

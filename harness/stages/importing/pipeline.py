@@ -176,7 +176,8 @@ def _profile(staged: Workspace, given: _Given, name: str) -> tuple[dict[str, int
             raise InputError("the list cannot be read as one")
         goldens.write_whole(path, listed.profile(rows, name).encode())
         leaves = source.leaves(rows)
-        return {"elements": len(leaves), "value": len(leaves)}, {}, {}
+        kept = {leaf: text for leaf, text in leaves if "/mig[" in leaf}
+        return {"elements": len(leaves), "value": len(leaves) - len(kept), "unmodelled": len(kept)}, {}, kept
     driver = drivers.load(staged.root).resolve(given.driver or "")
     derived = derive.derive(given.query, driver, name)
     goldens.write_whole(path, _with_unmodelled(derived.text, derived.verbatim).encode())

@@ -40,8 +40,11 @@ def query(driver: Driver, source: Source, verbatim: Mapping[str, tuple[str, str]
 
 
 def listing(driver: Driver, source: Source, verbatim: Mapping[str, tuple[str, str]] | None = None) -> Rendering:
-    """`nvidia-smi -L`: one line a GPU (the shape is that of the captures and of the binaries of 470 and 550)."""
-    del verbatim
+    """`nvidia-smi -L`: one line a GPU (the shape is that of the captures and of the binaries of 470 and 550).
+
+    ``verbatim``: ``gpu[i]/mig[j]`` -> the whole line of a MIG device.
+    """
+    kept = verbatim or {}
     lines, trace = [], []
     for number, place in enumerate(source.entries("gpus", Place())):
         texts = []
@@ -51,7 +54,16 @@ def listing(driver: Driver, source: Source, verbatim: Mapping[str, tuple[str, st
             basis = driver.routes[row].basis if row in driver.routes else "public"
             trace.append(Traced(f"gpu[{number}]/{row}", row, source.asked(row), reading.code, basis))
         lines.append(f"GPU {place.index}: {texts[0]} (UUID: {texts[1]})\n")
+        lines += [f"{kept[path][0]}\n" for path in _migs(number, kept)]
     return Rendering(rawbytes.encode("".join(lines)), trace)
+
+
+def _migs(gpu: int, kept: Mapping[str, tuple[str, str]]) -> list[str]:
+    """The paths of a GPU's MIG devices, in order."""
+    found: list[str] = []
+    while (path := f"gpu[{gpu}]/mig[{len(found)}]") in kept:
+        found.append(path)
+    return found
 
 
 def _text(driver: Driver, row: str, reading: Reading) -> str:
