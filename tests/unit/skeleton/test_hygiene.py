@@ -54,6 +54,11 @@ def test_no_path_of_one_machine_is_written_down() -> None:
     assert found == []
 
 
+def test_no_address_of_a_package_registry_is_written_down() -> None:
+    hosts = re.compile(r"(?:deb\.debian|pypi|pythonhosted|npmjs)\.(?:org|com)")
+    assert [f"{tree.name(path)}: {match.group()}" for path in tree.files() for match in hosts.finditer(read(path))] == []
+
+
 def test_text_files_end_in_one_newline() -> None:
     sources = [path for path in own_text() if path.suffix in {".py", ".c", ".h", ".yaml", ".md", ".toml"}]
     assert [tree.name(path) for path in sources if (text := read(path)) and (not text.endswith("\n") or text.endswith("\n\n"))] == []
