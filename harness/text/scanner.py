@@ -17,6 +17,7 @@ from harness.words.errors import InputError
 _NAME = re.compile(rf"(?=.{{1,100}}$){forms.NAME}")
 ROOT_TAG = "nvidia_smi_log"
 MAX_DEPTH = 64
+MAX_ATTRIBUTES = 64
 MAX_TAGS = 1_000_000
 """The most tags in one text; 72 GPUs with full clock lists have under 300 000."""
 
@@ -221,6 +222,8 @@ class _Scanner:
         return node
 
     def _check_names(self, node: Node, attributes: int) -> None:
+        if attributes > MAX_ATTRIBUTES:
+            raise InputError(f"{self.name}:{node.line}: <{node.tag}> has {attributes} attributes; nvidia-smi writes one, the file is refused")
         if len(node.attributes) < attributes:
             raise InputError(f"{self.name}:{node.line}: <{node.tag}> has an attribute twice")
         for name in (node.tag, *node.attributes):

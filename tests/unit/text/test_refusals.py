@@ -102,6 +102,7 @@ def test_deep_nesting_is_refused_with_its_line():
         ("<gpu_temp>31 C<", "<gpu_temp>31 C </b> x<", r"q\.xml:19: "),
         ('<gpu id="00000000:01:00.0">', '<gpu id="1" id="2">', r"q\.xml:7: <gpu> has an attribute twice"),
         ("<gpu_temp>31 C</gpu_temp>", "<gpu_temp>31 &#0; C</gpu_temp>", r"q\.xml:19: not well-formed XML"),
+        ("<temperature>", "<temperature" + "".join(f" a{number}='1'" for number in range(65)) + ">", r"q\.xml:18: <temperature> has 65 attributes"),
         ("<serial>", "<sér>", r"q\.xml:12: "),
     ],
 )
@@ -125,3 +126,15 @@ def test_scanner_and_parser_must_agree_on_every_leaf(monkeypatch):
 
     monkeypatch.setattr(scanner, "scan", mistaken)
     assert refusal(samples.query()).startswith("q.xml:19: line scanner and XML parser disagree on the text of <gpu_temp>")
+
+
+def test_more_gpus_than_a_node_has_are_refused(monkeypatch):
+    monkeypatch.setattr(document, "MAX_GPUS", 1)
+    assert "more than 1 <gpu> blocks" in refusal(samples.query(2))
+
+
+def test_more_tags_than_a_capture_has_are_refused(monkeypatch):
+    from harness.text import scanner
+
+    monkeypatch.setattr(scanner, "MAX_TAGS", 20)
+    assert "more than 20 tags" in refusal(samples.query())

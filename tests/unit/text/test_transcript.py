@@ -216,3 +216,11 @@ def test_a_built_document_is_transcribed_too():
     root = Node("nvidia_smi_log", children=[leaf("driver_version", "1.2")], form=document.TREE)
     built = document.Document(root)
     assert transcript.load(transcript.dump(built)) == built
+
+
+def test_many_gpus_whose_elements_change_places_are_numbered_in_ranges():
+    blocks = "".join(f"\t<gpu>\n\t\t<{one}>1</{one}>\n\t\t<{two}>2</{two}>\n\t</gpu>\n\n" for one, two in ["ab", "ba", "ab", "ab", "ba", "ab"] * 60)
+    written = dumped(samples.query(0).replace("</nvidia_smi_log>", blocks + "</nvidia_smi_log>"))
+    lines = re.findall(r"^gpu (.*)", written, re.MULTILINE)
+    assert len(lines) == 2
+    assert lines[0].startswith("0,2-3,5-6,8-9,")
