@@ -219,7 +219,8 @@ def test_a_built_document_is_transcribed_too():
 
 
 def test_many_gpus_whose_elements_change_places_are_numbered_in_ranges():
-    blocks = "".join(f"\t<gpu>\n\t\t<{one}>1</{one}>\n\t\t<{two}>2</{two}>\n\t</gpu>\n\n" for one, two in [tuple(pair) for pair in "ab ba ab ab ba ab".split()] * 60)
+    pairs = [("a", "b"), ("b", "a"), ("a", "b"), ("a", "b"), ("b", "a"), ("a", "b")] * 60
+    blocks = "".join(f"\t<gpu>\n\t\t<{one}>1</{one}>\n\t\t<{two}>2</{two}>\n\t</gpu>\n\n" for one, two in pairs)
     written = dumped(samples.query(0).replace("</nvidia_smi_log>", blocks + "</nvidia_smi_log>"))
     lines = re.findall(r"^gpu (.*)", written, re.MULTILINE)
     assert len(lines) == 2
