@@ -105,7 +105,6 @@ def _environment(job: Job, state: Path) -> dict[str, str]:
         "LANG": "C.UTF-8",
         "TZ": "UTC",
         "PYTHONPATH": ":".join(path),
-        "PYTHONDONTWRITEBYTECODE": "1",
         "NVPARITY_IMAGE": job.image,
         "MOCK_NVML_STATE": str(state),
     }
