@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from harness import __version__
 from harness.words.errors import EXIT_TABLE, did_you_mean
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def _rows() -> Iterable[tuple[str, str]]:
 
 
 @click.group(cls=Commands, epilog=epilog(), context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
-@click.version_option(package_name="nvparity", prog_name="nvparity")
+@click.version_option(__version__, prog_name="nvparity")
 def cli() -> None:
     """Serve captured GPUs through a mock NVML and prove the copy against the capture, hash for hash.
 

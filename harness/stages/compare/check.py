@@ -6,6 +6,7 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
+from harness import __version__
 from harness.stages.compare import baselines, rules
 from harness.stages.compare.judge import Actual, Expected, compare
 from harness.stages.importing import source
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from harness.stores.workspace import Workspace
     from harness.tables.drivers import Driver
 
-VERSION = (0, 1, 0)
+VERSION = tuple(int(part) for part in __version__.split("."))
 
 
 def check(space: Workspace, names: list[str], renderer: str = "builtin") -> list[Case]:

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
+from harness import __version__
 from harness.cli import commands, guard
 from harness.words.errors import EXIT_TABLE, GateError, InputError, MissingError, NothingError
 
@@ -21,6 +22,13 @@ def test_the_overview_shows_every_command_and_exit_status(capsys):
         assert f"  {name} " in shown
     for status, meaning in EXIT_TABLE:
         assert f"{status}  {meaning}" in shown
+
+
+def test_the_version_is_that_of_the_package(capsys):
+    assert guard.run(["--version"]) == 0
+    assert capsys.readouterr().out == f"nvparity, version {__version__}\n"
+    project = (Path(__file__).parents[3] / "pyproject.toml").read_text("utf-8")
+    assert f'\nversion = "{__version__}"\n' in project
 
 
 @pytest.mark.parametrize("name", commands.TABLE)

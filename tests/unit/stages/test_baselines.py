@@ -37,6 +37,6 @@ def test_a_file_that_is_not_there_is_no_baseline(tmp_path: Path):
 def test_a_file_that_is_off_is_refused_with_its_place(tmp_path: Path, old: str, new: str, part: str):
     path = write(tmp_path, GOOD)
     path.write_text(path.read_text().replace(old, new))
-    with pytest.raises(InputError, match="a.yaml") as caught:
+    with pytest.raises(InputError, match=r"a\.yaml") as caught:
         load(path)
     assert part in str(caught.value)
