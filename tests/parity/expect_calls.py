@@ -72,7 +72,7 @@ class Board:
         if "handler" in entry:
             return HANDLERS[entry["handler"]][1](self, gpu, args, out)
         keys = [args[path] for path in entry.get("by", ())]
-        items = entry.get("out") or entry.get("string") or next(reversed(entry["version"].values()))["out"]
+        items = entry.get("out") or entry.get("string") or _version(entry, args)
         values: dict[str, Any] = {}
         for path, source in items.items():
             said = self._item(gpu, source, keys)
@@ -108,24 +108,44 @@ class Board:
         """One entry of the private table."""
         for row in self.spec.slots:
             if row.number == number and (row.shape != "keyed" or row.key == key):
-                if row.shape == "processes":
+                if row.field in PROCESS_FIELDS:
                     return processes(self, gpu, row.field)
                 return Said(0) if row.shape == "ok" else self.field(gpu, row.field)
         return Said(NOT_SUPPORTED)
 
 
-def feeds(function: str) -> frozenset[str]:
-    """The fields a function's table entry names; those of a handler written in C by the table below."""
+def _version(entry: Mapping[str, Any], args: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What the struct version of ``args`` holds, the newest where they name none."""
+    versions = entry["version"]
+    found: Mapping[str, Any] = versions[args.get("@version", next(reversed(versions)))]["out"]
+    return found
+
+
+def feeds(function: str, args: Mapping[str, Any] | None = None) -> frozenset[str]:
+    """The fields whose code is the function's (called with ``args``, where they choose); those of a handler written in C by the table below.
+
+    A member with a value for its absence makes no call fail.
+    """
     entry = functions().get(function, {})
     if "handler" in entry:
         return frozenset(HANDLERS[entry["handler"]][0]) if entry["handler"] in HANDLERS else frozenset()
-    return frozenset(_named({name: entry[name] for name in ("out", "string", "version") if name in entry}))
+    keys = [args.get(path) for path in entry.get("by", ())] if args else []
+    items = [item for name in ("out", "string") for item in entry.get(name, {}).values()]
+    items += list(_version(entry, args or {}).values()) if "version" in entry else []
+    return frozenset(name for item in items for name in _named(_chosen(item, keys)))
+
+
+def _chosen(item: Any, keys: list[Any]) -> Any:
+    """A keyed item with its keys taken."""
+    for key in keys:
+        item = item.get(key) if isinstance(item, dict) and "field" not in item and "const" not in item else item
+    return item
 
 
 def _named(value: Any) -> list[str]:
     if isinstance(value, str):
         return [value]
-    if not isinstance(value, dict):
+    if not isinstance(value, dict) or set(value) == {"field", "absent"}:
         return []
     return [name for inner in value.values() for name in _named(inner)]
 
@@ -153,6 +173,14 @@ def _members(**names: str) -> Handler:
         return refused or said[out.rpartition(".")[2]]
 
     return answer
+
+
+def _masks(board: Board, gpu: int | None, _args: Mapping[str, Any], out: str) -> Said:
+    """Two masks of eight 32-bit words, as hexadecimal digits."""
+    said = [board.field(gpu, f"power.workload_profiles.{which}") for which in ("requested", "enforced")]
+    refused = next((one for one in said if one.code), None)
+    raw = bytes.fromhex(said["enforced" in out].value or "") if refused is None else b""
+    return refused or Said(0, "".join(f"{int.from_bytes(raw[at : at + 4], 'little'):08x}" for at in range(0, 32, 4)))
 
 
 def processes(board: Board, gpu: int | None, field: str) -> Said:
@@ -217,7 +245,7 @@ HANDLERS: dict[str, tuple[tuple[str, ...], Handler]] = {
     "bridge_chip": (("bridge_chip.type", "bridge_chip.firmware"), _members(type="bridge_chip.type", fwVersion="bridge_chip.firmware")),
     "workload_profiles": (
         ("power.workload_profiles.requested", "power.workload_profiles.enforced"),
-        _members(requestedProfilesMask="power.workload_profiles.requested", enforcedProfilesMask="power.workload_profiles.enforced"),
+        _masks,
     ),
     "compute_v2": (("processes.compute",), _running("processes.compute")),
     "graphics_v2": (("processes.graphics",), _running("processes.graphics")),

@@ -26,8 +26,8 @@ REASONS = ("gpu_idle", "applications_clocks_setting", "sw_power_cap", "hw_slowdo
            "hw_power_brake_slowdown", "display_clocks_setting")  # fmt: skip
 HEALTH = {"degraded_bandwidth": 0, "route_recovery": 2, "route_unhealthy": 4, "access_timeout_recovery": 6, "incorrect_configuration": 8,
           "partition_assigned": 12}  # fmt: skip
-CONFIGURATION = ("none", "incorrect_sysguid", "incorrect_chassis_sn", "no_partition", "insufficient_nvlinks", "incompatible_gpu_fw", "invalid_location",
-                 "gpu_state_invalid")  # fmt: skip
+CONFIGURATION = ("none", "incorrect_sysguid", "incorrect_chassis_sn", "no_partition", "insufficient_nvlinks", "incompatible_gpu_fw",
+                 "invalid_location", "gpu_state_invalid")  # fmt: skip
 SUMMARY = ("not_supported", "healthy", "unhealthy", "limited_capacity")
 
 Flat = dict[str, Any]

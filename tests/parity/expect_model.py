@@ -48,6 +48,7 @@ class Model:
         self.board = board
         self.now = now
         self._table = rows.load()
+        self._forms: dict[str, Any] = {}
         self._known: dict[tuple[str, int | None], Said] = {}
 
     def leaves(self) -> list[Leaf]:
@@ -123,7 +124,9 @@ class Model:
 
     def form(self, row: str) -> Any:
         """The format of ``row`` on this driver."""
-        return self.driver.form(row)
+        if row not in self._forms:
+            self._forms[row] = self.driver.form(row)
+        return self._forms[row]
 
     def text(self, row: str, said: Said) -> str:
         """What is printed for a reading."""
@@ -187,8 +190,9 @@ class Model:
         made: list[At] = getattr(self, f"_list_{element.repeat}")(at)
         return made or ([at] if element.none is not None else [])
 
-    def _list_gpus(self, _at: At) -> list[At]:
-        return [At(gpu) for gpu in range(self.board.count)]
+    def _list_gpus(self, at: At) -> list[At]:
+        said = self.said("system.num_devices", at)
+        return [At(gpu) for gpu in range(0 if said.code else said.value)]
 
     def _each(self, row: str, member: str, at: At) -> list[At]:
         said = self.said(row, at)

@@ -70,7 +70,7 @@ def asked(driver: Driver, row: str) -> frozenset[str]:
         return frozenset()
     found = set(shown(driver, row))
     if route.kind == "call":
-        found |= feeds(route.target)
+        found |= feeds(route.target, dict(route.args))
     for operand in (*route.operands, *((route.gate[0],) if route.gate else ())):
         found |= asked(driver, operand)
     if route.supported:

@@ -148,8 +148,8 @@ _OTHER: Mapping[str, Any] = {
 
 def _processes(random: Random, value: list[dict[str, Any]]) -> list[dict[str, Any]]:
     if not value or random.random() < 0.3:
-        used = random.randrange(1, 4000)
-        return [*value, {"pid": random.randrange(100_000, 200_000), "type": random.choice(["C", "G"]), "name": "/usr/bin/new", "used_memory_mib": used}]
+        pid, used = random.randrange(100_000, 200_000), random.randrange(1, 4000)
+        return [*value, {"pid": pid, "type": random.choice(["C", "G"]), "name": "/usr/bin/new", "used_memory_mib": used}]
     changed = copy.deepcopy(value)
     entry = random.choice(changed)
     entry["used_memory_mib"] = (entry.get("used_memory_mib") or 0) + random.randrange(1, 500)

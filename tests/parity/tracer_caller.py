@@ -1,8 +1,9 @@
 """Calls NVML functions by name from a process that knows neither harness nor mocklib: ``python -I tracer_caller.py`` with a job on stdin.
 
 Structs are those of nvidia-ml-py, an NVML client of its own; prototypes are the table below, in the header's order.  A job is JSON: ``library`` and
-``asks``, each with ``kind`` call (``function``, ``args`` by header name, ``out``), fieldvalue (``id``, ``scope``) or slot (``number``, ``shape``, ``key``),
-and ``gpu`` (null for the node).  The answer is a JSON list of [nvmlReturn_t, value]; value is null unless the code is 0.
+``asks``, each with ``kind`` call (``function``, ``args`` by header name, ``out``, ``bytes`` for a byte array that is no text), fieldvalue (``id``,
+``scope``) or slot (``number``, ``shape``, ``key``), and ``gpu`` (null for the node).  The answer is a JSON list of [nvmlReturn_t, value]; value is
+null unless the code is 0.
 """
 
 from __future__ import annotations
@@ -110,6 +111,7 @@ DeviceGetAutoBoostedClocksEnabled d isEnabled:u32 defaultIsEnabled:u32
 DeviceGetSupportedMemoryClocks d count+clocksMHz:u32
 DeviceGetSupportedGraphicsClocks d =memoryClockMHz count+clocksMHz:u32
 DeviceGetGpuFabricInfoV d gpuFabricInfo:c_nvmlGpuFabricInfo_v3_t@3
+DeviceGetGpuFabricInfo d gpuFabricInfo:c_nvmlGpuFabricInfo_t
 DeviceGetComputeRunningProcesses_v2 d infoCount+infos:c_nvmlProcessInfo_v2_t
 DeviceGetGraphicsRunningProcesses_v2 d infoCount+infos:c_nvmlProcessInfo_v2_t
 DeviceGetMPSComputeRunningProcesses_v2 d infoCount+infos:c_nvmlProcessInfo_v2_t
@@ -152,14 +154,14 @@ class Client:
                 parameters.append(ctypes.c_uint(ask["args"][token[1:]]))
             else:
                 name, parts, value = self.out(token)
-                outs[name] = value
+                outs.update(value if isinstance(value, dict) else {name: value})
                 parameters += parts
         code = getattr(self.library, ask["function"])(*parameters)
         if code:
             return [code, None]
         first, *inside = (ask["out"] or next(iter(outs))).split(".")
         value = outs[first] if first in outs else next(iter(outs.values()))
-        return [0, self.plain(value, inside)]
+        return [0, self.array(value, inside[-1]) if ask.get("bytes") else self.plain(value, inside)]
 
     def out(self, token: str) -> tuple[str, list[Any], Any]:
         """An out parameter: its name, the arguments to pass, the object to read."""
@@ -170,7 +172,7 @@ class Client:
             room = ctypes.c_uint(ROOM)
             array = ((NUMBERS.get(kind) or self.structs[kind]) * ROOM)()
             extra = [(ctypes.c_ulonglong * ROOM)() for _ in more]
-            return name, [ctypes.byref(room), array, *extra], (room, array)
+            return name, [ctypes.byref(room), array, *extra], {count: room, name: (room, array)}
         if kind.startswith("text"):
             size = int(kind[4:].rstrip("!"))
             buffer = ctypes.create_string_buffer(size)
@@ -186,16 +188,31 @@ class Client:
         if isinstance(value, tuple):
             room, array = value
             return [self.plain(array[i], inside) for i in range(room.value)]
-        for name in inside:
-            value = getattr(value[0] if isinstance(value, ctypes.Array) and hasattr(value[0], "_fields_") else value, name)
+        for name in inside if isinstance(value, ctypes.Structure) else ():
+            value = self.member(value[0] if isinstance(value, ctypes.Array) else value, name)
         if isinstance(value, ctypes.Structure):
-            return {name: self.plain(getattr(value, name), []) for name, *_ in value._fields_}
+            return {name: self.plain(self.member(value, name), []) for name, *_ in value._fields_}
         if isinstance(value, ctypes.Array):
-            raw = bytes(value)
-            return raw.hex() if not isinstance(value, ctypes.c_char * len(value)) else raw.split(b"\0")[0].decode("latin-1")
+            if value._type_ is ctypes.c_uint:
+                return "".join(f"{word:08x}" for word in value)
+            return bytes(value).split(b"\0")[0].decode("latin-1")
         if isinstance(value, ctypes._SimpleCData):
             value = value.value
         return value.decode("latin-1") if isinstance(value, bytes) else value
+
+    def member(self, struct: ctypes.Structure, name: str) -> Any:
+        """A member of a struct: a char as its number, an array of them as bytes up to a NUL (nvidia-ml-py would decode both as UTF-8)."""
+        kind = next(found for member, found, *_ in struct._fields_ if member == name)
+        place = getattr(type(struct), name)
+        raw = bytes(struct)[place.offset : place.offset + place.size]
+        if kind is ctypes.c_char:
+            return raw[0]
+        return raw.split(b"\0")[0] if getattr(kind, "_type_", None) is ctypes.c_char else getattr(struct, name)
+
+    def array(self, struct: ctypes.Structure, member: str) -> str:
+        """A byte array of a struct as hexadecimal digits, whatever bytes it holds."""
+        place = getattr(type(struct), member)
+        return bytes(struct)[place.offset : place.offset + place.size].hex()
 
     def field_value(self, ask: dict[str, Any]) -> list[Any]:
         """One value of nvmlDeviceGetFieldValues."""

@@ -28,10 +28,11 @@ FIXED = {
     "power.smoothing.supported": True,
 }
 """Words on which other rows hang, or which open a mode of its own."""
-BYTES = {"platform.slot_number": 141, "platform.tray_index": 161, "platform.host_id": 181}
+LARGE = {f"{block}memory.total_bytes": 100_000 << 20 for block in ("", "bar1_", "protected_")}
+"""Totals from which a part is taken: more than their parts."""
+BYTES = {"platform.slot_number": 141, "platform.tray_index": 161, "platform.host_id": 181, "platform.module_id": 201}
 """Keys that NVML holds in one byte: the first GPU's value, the others' follow."""
 LEFT_OUT = {
-    "power.workload_power_profiles.requested": "no capture and no binary at hand shows the text of a mask that is not empty",
     "fabric.health_mask": "replaces the parts of fabric.health, which are traced",
 }
 """Keys the tracer does not give, and why."""
@@ -112,24 +113,29 @@ def _value(key: keys.Key, gpu: int, number: int, numbers: Numbers, granule: int,
         "flag": lambda: number % 2 == 1,
         "health_flag": lambda: number % 2 == 0,
         "few": lambda: few[number % len(few)],
-        "uint": lambda: gpu + 11 if key.path == "minor_number" else numbers.next(max(1, granule // key.scale)),
+        "uint": lambda: gpu + 91 if key.path == "minor_number" else numbers.next(max(1, granule // key.scale)) + LARGE.get(key.path, 0) * (gpu + 1),
         "int": lambda: numbers.next(max(1, granule // key.scale)),
         "text": lambda: _uuid(numbers) if key.path == "uuid" else f"{key.path.split('.')[-1][:4]}-{numbers.next():05d}",
         "percent": lambda: str(31 + gpu),
         "bus_id": lambda: f"{0x4A10 + gpu:08X}:{0xB1 + gpu:02X}:{0x11 + gpu:02X}.0",
-        "hex": lambda: f"{numbers.next():032x}",
+        "hex": lambda: f"{numbers.next():016x}{numbers.next():016x}",
         "uuid": lambda: f"{numbers.next():08x}-0000-4000-8000-{numbers.next():012x}",
-        "numbers": lambda: [40 + gpu],
+        "numbers": list,  # nothing shows the text of a mask that is not empty
         "clock_table": lambda: [{"freq_mhz": numbers.next(), "graphics_clocks": [numbers.next() for _ in range(3)]} for _ in range(2)],
-        "processes": lambda: [_process(kind, numbers) for kind in ("C", "G", "C+G")],
+        "processes": lambda: [_process(kind, numbers) for kind in ("C", "G", "C+G", "M+C")],
         "accounted": list,
-        "pages": lambda: {"count": 2, "addresses": [numbers.next(), numbers.next()]},
+        "pages": lambda: _pages(numbers, gpu == 0 and key.path.endswith("single_bit")),
     }
     return made["few" if few else key.kind]()
 
 
 def _uuid(numbers: Numbers) -> str:
     return f"GPU-{numbers.next():08x}-1111-4111-8111-{numbers.next():012x}"
+
+
+def _pages(numbers: Numbers, none: bool) -> dict[str, Any]:
+    """Two retired pages, or none: an empty list answers where one without times does not."""
+    return {"count": 0, "addresses": []} if none else {"count": 2, "addresses": [numbers.next(), numbers.next()]}
 
 
 def _process(kind: str, numbers: Numbers) -> dict[str, Any]:

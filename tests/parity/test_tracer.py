@@ -1,0 +1,293 @@
+"""The tracer: every value stands where the tables say and nowhere else, on every driver of the tree; so does every code instead of a value.
+
+``expect*.py`` say what must stand where; named calls from a process that cannot import harness say that the library's functions have it.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.tables import drivers
+from harness.tables.drivers import Driver
+from mocklib import fields as tables
+from mocklib import image
+from mocklib.spec import ImageSpec
+from tests.parity import tracer_profile, tracer_values
+from tests.parity.expect_calls import Board
+from tests.parity.expect_model import Leaf, Model
+from tests.parity.expect_sources import asked, printed_rows, route_of, shown, unknown_handlers
+from tests.parity.mutations_board import ROOT
+from tests.parity.mutations_library import Served, clock, differences
+from tests.parity.tracer_values import CODES, Variant
+
+TREE = drivers.load(ROOT)
+VERSIONS = [version.text for version in TREE.versions()]
+BATCH = 60
+CALLER = Path(__file__).with_name("tracer_caller.py")
+NOWHERE = frozenset({"accounted_processes", "mig_devices"})
+
+
+@pytest.fixture(scope="module")
+def served(library_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Served:
+    return Served(library_path, tmp_path_factory.mktemp("served"))
+
+
+@pytest.fixture(params=VERSIONS)
+def driver(request: pytest.FixtureRequest) -> Driver:
+    return TREE.resolve(request.param)
+
+
+def worked_out(spec: ImageSpec, driver: Driver) -> list[Leaf]:
+    """The leaves that must be printed."""
+    return Model(driver, Board(spec), clock(spec)).leaves()
+
+
+def pairs(leaves: Iterable[Leaf]) -> list[tuple[str, str]]:
+    return [(leaf.path, leaf.text) for leaf in leaves]
+
+
+def test_every_handler_a_row_asks_is_one_the_expectation_knows(driver: Driver):
+    assert unknown_handlers(driver) == set()
+
+
+def test_every_value_stands_where_the_tables_say(driver: Driver, served: Served):
+    spec = tracer_values.spec_of(driver)
+    wanted, got = pairs(worked_out(spec, driver)), served.leaves(spec, driver)
+    assert got == wanted, differences(wanted, got)
+
+
+def test_a_value_stands_nowhere_but_in_the_rows_that_show_its_field(driver: Driver, served: Served):
+    spec = tracer_values.spec_of(driver)
+    printed = dict(served.leaves(spec, driver))
+    few = {name for name, values in tracer_values.few(driver).items() if values}
+    owners: dict[str, set[tuple[str, str]]] = {}
+    for leaf in worked_out(spec, driver):
+        fields = shown(driver, leaf.row) if leaf.row else frozenset()
+        if len(fields) == 1 and not fields & few and tells(driver, leaf.row) and leaf.path.startswith("gpu[") and leaf.text:
+            owners.setdefault(printed[leaf.path], set()).add((leaf.path.split("/")[0], *fields))  # type: ignore[arg-type]
+    shared = {text: found for text, found in owners.items() if len(found) > 1 and text not in driver.texts.values()}
+    assert shared == {}
+    assert len(owners) > 200, "the tracer tells apart fewer readings than the three GPUs have"
+
+
+def tells(driver: Driver, row: str) -> bool:
+    """Whether the row's format tells a value from another: no word, no state printed without asking."""
+    route = route_of(driver, row)
+    return route is not None and route.kind in ("call", "fieldvalue", "slot") and route.bits is None and not driver.form(row).few
+
+
+@pytest.mark.parametrize("kind", ["values", "codes"])
+def test_a_field_that_says_otherwise_moves_exactly_its_rows(kind: str, driver: Driver, served: Served):
+    """Every other value of a field that has few, and a code for every field; on one GPU each, a code's turn is another on each driver."""
+    spec = tracer_values.spec_of(driver)
+    variants = list(tracer_values.value_variants(driver, spec) if kind == "values" else in_turn(spec, VERSIONS.index(driver.node.text)))
+    check(on_one_gpu(variants, spec, driver), spec, driver, served)
+
+
+def in_turn(spec: ImageSpec, turn: int) -> list[Variant]:
+    """For each field and GPU the code whose turn it is."""
+    names = list(spec.devices[0])
+    order = {name: CODES[(number + turn) % len(CODES)] for number, name in enumerate(names)}
+    return [variant for variant in tracer_values.code_variants(spec) if variant.held.status == order[variant.field]]
+
+
+def on_one_gpu(variants: list[Variant], spec: ImageSpec, driver: Driver) -> list[Variant]:
+    """Of the variants that differ in the GPU alone, one: the GPUs on which a row hangs on the field take turns."""
+    rows_on: dict[int, set[str]] = {}
+    for leaf in worked_out(spec, driver):
+        if leaf.path.startswith("gpu["):
+            rows_on.setdefault(int(leaf.path[4]), set()).add(leaf.row)
+    hanging = {gpu: set().union(*(asked(driver, row) for row in rows)) for gpu, rows in rows_on.items()}
+    chosen = {}
+    for turn, (what, same) in enumerate(grouped(variants).items()):
+        showing = [variant for variant in same if variant.field in hanging[variant.gpu]] or same
+        chosen[what] = showing[turn % len(showing)]
+    return list(chosen.values())
+
+
+def grouped(variants: list[Variant]) -> dict[tuple[str, int, Any], list[Variant]]:
+    found: dict[tuple[str, int, Any], list[Variant]] = {}
+    for variant in variants:
+        found.setdefault((variant.field, variant.held.status, variant.held.value), []).append(variant)
+    return found
+
+
+@pytest.mark.blind
+@pytest.mark.parametrize("code", CODES)
+def test_every_field_of_every_gpu_in_turn_answers_every_code(code: int, driver: Driver, served: Served):
+    spec = tracer_values.spec_of(driver)
+    check(list(tracer_values.code_variants(spec, [code])), spec, driver, served)
+
+
+@pytest.mark.blind
+def test_every_field_with_few_values_takes_each_on_every_gpu(driver: Driver, served: Served):
+    spec = tracer_values.spec_of(driver)
+    check(list(tracer_values.value_variants(driver, spec)), spec, driver, served)
+
+
+def check(variants: list[Variant], spec: ImageSpec, driver: Driver, served: Served) -> None:
+    """Each variant's GPU prints what is worked out; its changes are in rows that hang on the field, and rows that show it say the code."""
+    base = [blocks(pairs(worked_out(spec, driver)))[gpu] for gpu in range(len(spec.devices))]
+    hanging = {row: asked(driver, row) for row in printed_rows(driver)}
+    unmoved = {variant.field for variant in variants}
+    for batch in tracer_values.batches(variants, BATCH):
+        many = tracer_values.image_of(spec, batch)
+        leaves = worked_out(many, driver)
+        wanted, got = pairs(leaves), served.leaves(many, driver)
+        assert got == wanted, f"{[str(variant) for variant in batch][:3]}...\n{differences(wanted, got)}"
+        rows_of = {leaf.path: leaf.row for leaf in leaves}
+        for number, block in blocks(got).items():
+            variant, old = batch[number], base[batch[number].gpu]
+            moved = {path for path in block if path in old and block[path] != old[path]}
+            if moved or block.keys() != old.keys():
+                unmoved.discard(variant.field)
+            strangers = {path for path in moved if not hangs(rows_of[f"gpu[{number}]/{path}"], variant.field, hanging)}
+            assert strangers == set(), str(variant)
+            check_code(variant, block, {path: rows_of[f"gpu[{number}]/{path}"] for path in block}, driver)
+    report(driver, unmoved, hanging)
+
+
+def hangs(row: str, field: str, hanging: dict[str, frozenset[str]]) -> bool:
+    """Whether a row hangs on a field; the members of a process hang on its list."""
+    return not row or row.startswith(("process.", "accounted_process.")) or field in hanging.get(row, ())
+
+
+def check_code(variant: Variant, block: dict[str, str], rows_of: dict[str, str], driver: Driver) -> None:
+    """A row that shows the field and nothing else, with nothing before it that fails, says the driver's text of the code."""
+    if not variant.held.status or variant.field == "ecc.mode_current":
+        return
+    for path, row in rows_of.items():
+        route = route_of(driver, row) if row else None
+        if route is None or route.gate or route.supported or route.kind not in ("call", "fieldvalue", "slot"):
+            continue
+        if asked(driver, row) == {variant.field} and row not in LISTED:
+            assert block[path] == driver.texts.get(variant.held.status, ""), f"{variant}: {path}"
+
+
+LISTED = frozenset(("processes.compute", "processes.graphics", "processes.mps"))
+
+
+def report(driver: Driver, unmoved: set[str], hanging: dict[str, frozenset[str]]) -> None:
+    """Fields that moved nothing are those no row of this driver hangs on."""
+    reached = set().union(*hanging.values())
+    print(f"{driver.node}: {len(unmoved)} fields that no row of this driver shows: {', '.join(sorted(unmoved))}")
+    assert unmoved & reached <= SILENT, sorted(unmoved & reached - SILENT)
+
+
+SILENT = frozenset({
+    "relaxed_ordering_mode",  # prints Disabled whatever it answers
+    "power.workload_profiles.requested", "power.workload_profiles.enforced",  # an empty mask and NOT_SUPPORTED print the same
+    "clocks_throttle_reasons.supported_mask",  # a reason that is not active and one that is not supported may be the same row's turn
+})  # fmt: skip
+"""Fields a row hangs on that may move nothing, and why."""
+
+
+def blocks(leaves: Iterable[tuple[str, str]]) -> dict[int, dict[str, str]]:
+    """GPU number -> path within the GPU -> text."""
+    found: dict[int, dict[str, str]] = {}
+    for path, text in leaves:
+        if path.startswith("gpu["):
+            gpu, rest = path.removeprefix("gpu[").split("]/", 1)
+            found.setdefault(int(gpu), {})[rest] = text
+    return found
+
+
+def test_every_field_of_the_image_is_shown_by_a_row_of_some_driver_or_named_here():
+    reached: set[str] = set()
+    for version in VERSIONS:
+        driver = TREE.resolve(version)
+        for row in printed_rows(driver):
+            reached |= shown(driver, row)
+    assert set(tables.device_fields()) - reached == ONLY_CALLED | UNANSWERED
+
+
+ONLY_CALLED = frozenset((
+    "bar1_memory.free_bytes", "clocks_throttle_reasons.supported_mask", "compute_capability.major", "compute_capability.minor", "ecc.default_mode",
+    "ecc.errors.aggregate.double_bit.total", "ecc.errors.aggregate.single_bit.total", "ecc.errors.volatile.double_bit.total",
+    "ecc.errors.volatile.single_bit.total", "fan.count", "gsp_firmware.default_mode", "gsp_firmware.mode", "memory.memory_bus_width",
+    "mig.max_devices", "num_gpu_cores", "pci.bus_id_legacy", "platform.module_id", "power.total_energy_consumption_mj",
+))  # fmt: skip
+"""Fields that functions answer from and no element of `-q -x` shows; ``test_blind`` calls those functions."""
+UNANSWERED = frozenset((
+    "pci.function", "pcie.device_current_link_gen", "power.management_supported", "power.module.power_state", "retired_pages.pending_blacklist",
+))  # fmt: skip
+"""Fields no function answers from yet; ``test_blind`` holds this list, too."""
+
+
+# ---- named calls
+
+
+def test_the_named_function_has_the_value_for_a_process_that_knows_no_harness(driver: Driver, library_path: Path, tmp_path: Path):
+    spec = tracer_values.spec_of(driver)
+    board = Board(spec)
+    asks, wanted = [], []
+    for gpu in range(len(spec.devices)):
+        for row in printed_rows(driver):
+            ask = named(driver, row, gpu)
+            if ask is not None:
+                asks.append(ask)
+                said = answer(board, ask)
+                wanted.append([said.code, None if said.code else plain(said.value)])
+    got = call_by_name(asks, spec, library_path, tmp_path)
+    different = [(ask, want, have) for ask, want, have in zip(asks, wanted, got, strict=True) if want != have]
+    assert different == []
+    assert len(asks) > 250
+
+
+def named(driver: Driver, row: str, gpu: int) -> dict[str, Any] | None:
+    """What to ask for a row's reading: the call itself, without what the row does with it."""
+    route = route_of(driver, row)
+    if route is None or any("$" in str(value) for _, value in route.args):
+        return None
+    if route.kind == "call":
+        plain_bytes = any(tables.device_fields()[name].type == "bytes" for name in shown(driver, row) if name in tables.device_fields())
+        words = route.out.endswith(".mask")
+        return {"kind": "call", "function": route.target, "args": dict(route.args), "out": route.out, "gpu": gpu, "bytes": plain_bytes and not words}
+    if route.kind == "fieldvalue":
+        return {"kind": "fieldvalue", "id": driver.field_ids[route.target], "scope": route.scope, "gpu": gpu}
+    slot = driver.slots.get(route.target)
+    if route.kind != "slot" or slot is None or slot.shape.startswith("processes"):
+        return None
+    return {"kind": "slot", "number": slot.number, "shape": slot.shape, "key": route.key, "gpu": gpu}
+
+
+def answer(board: Board, ask: dict[str, Any]) -> Any:
+    """What the tables say to an ask."""
+    if ask["kind"] == "call":
+        return board.call(ask["function"], ask["gpu"], ask["args"], ask["out"])
+    if ask["kind"] == "fieldvalue":
+        return board.field_value(ask["gpu"], ask["id"], ask["scope"])
+    return board.slot(ask["gpu"], ask["number"], ask["key"])
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON brings it back."""
+    if isinstance(value, (tuple, list)):
+        return [{key: held for key, held in one.items() if key != "name"} if isinstance(one, dict) else one for one in value]
+    return value
+
+
+def call_by_name(asks: list[dict[str, Any]], spec: ImageSpec, library: Path, folder: Path) -> list[list[Any]]:
+    """The answers of the library in a process that cannot import harness or mocklib."""
+    path = folder / "tracer.img"
+    image.write(path, image.pack(spec))
+    environment = {"NVPARITY_IMAGE": str(path), "MOCK_NVML_STATE": str(folder / "state"), "PATH": "/usr/bin:/bin"}
+    job = json.dumps({"library": str(library), "asks": asks})
+    done = subprocess.run([sys.executable, "-I", str(CALLER)], input=job, capture_output=True, text=True, env=environment, check=False, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    answers: list[list[Any]] = json.loads(done.stdout)
+    return answers
+
+
+def test_the_tracer_gives_every_key_of_the_schema_but_those_named():
+    from harness.stores.schema import keys
+
+    given = set(keys.flatten({name: value for name, value in tracer_profile.document("580.105.08")["devices"][2].items() if name != "states"}))
+    assert set(keys.device_keys()) - given == set(tracer_profile.LEFT_OUT)
