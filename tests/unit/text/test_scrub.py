@@ -99,7 +99,7 @@ def test_absent_and_masked_values_stay(tag, value):
         ("clocks_event_reasons_counters_sw_power_cap", "1234567890123 us"),
         ("host_vgpu_mode", "SR-IOV"),
         ("host_id", "1"),
-        ("process_name", "/root/src/llama.cpp/build/bin/llama-server"),
+        ("process_name", "/srv/models/bin/serve --threads 4"),
         ("process_name", "/usr/lib/xorg/Xorg"),
         ("process_name", "python3 train.py --server localhost --addr 127.0.0.1"),
         ("board_part_number", "692-2G506-0200-003"),
