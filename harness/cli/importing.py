@@ -21,21 +21,22 @@ if TYPE_CHECKING:
 @click.argument("files", metavar="FILE [FILE]", nargs=-1, required=True, type=click.Path())
 @click.option("--id", "name", metavar="ID", help="Name of the capture: letters, digits, '.', '_', '-' (default: <board>-x<count>_<driver>).")
 @click.option("--source", metavar="TEXT", help="Where it comes from: repository=... commit=... path=... licence=..., or words.")
-@click.option("--edited", is_flag=True, help="The text was changed by hand: it is kept and read, not compared.")
+@click.option("--kind", type=click.Choice(["edited"]), help="The text was changed by hand: it is kept and read, not compared.")
 @options.root
-@options.json_file
-def command(files: tuple[str, ...], name: str | None, source: str | None, edited: bool, root: str | None, json_file: str | None) -> int:
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON instead of in words.")
+def command(files: tuple[str, ...], name: str | None, source: str | None, kind: str | None, root: str | None, as_json: bool) -> int:
     """Import what nvidia-smi wrote: a query (`nvidia-smi -q -x`), a list (`nvidia-smi -L`), or both of one node.
 
     Identifiers are replaced before anything is written. What the driver tree does not know of this driver version becomes a node of the
     workspace, printed for review. At the end the mock is rendered and compared: exit status 0 is parity.
     """
     space = Workspace.find(root)
-    made = pipeline.run(space, [Path(file) for file in files], None if name is None else check_id(name), source, edited=edited)
-    if json_file != "-":
+    made = pipeline.run(space, [Path(file) for file in files], None if name is None else check_id(name), source, edited=kind == "edited")
+    if as_json:
+        options.emit("-", lambda: _document(made))
+    else:
         for line in imported.lines(made, space.root):
             click.echo(line)
-    options.emit(json_file, lambda: _document(made))
     return EXIT_PARITY if made.parity else EXIT_GATE
 
 

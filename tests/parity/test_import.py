@@ -82,7 +82,7 @@ def test_a_query_becomes_capture_profile_golden_and_baseline(space: Workspace, q
 
 
 def test_the_json_says_what_was_read_scrubbed_and_proven(space: Workspace, query: Path, capsys: pytest.CaptureFixture[str]):
-    assert guard.run(["import", str(query), "--root", str(space.root), "--id", "Mine_1.a-b", "--json", "-"]) == 0
+    assert guard.run(["import", str(query), "--root", str(space.root), "--id", "Mine_1.a-b", "--json"]) == 0
     made = json.loads(capsys.readouterr().out)
     assert (made["id"], made["kind"], made["driver"], made["node"]) == ("Mine_1.a-b", "own", "595.91.07", None)
     assert made["readings"]["elements"] == sum(count for kind, count in made["readings"].items() if kind != "elements")
@@ -170,7 +170,7 @@ def test_an_unknown_version_gets_a_node_in_the_workspace_and_is_printed_for_revi
 
 
 def test_an_edited_capture_is_kept_and_not_compared(space: Workspace, query: Path, capsys: pytest.CaptureFixture[str]):
-    assert guard.run(["import", str(query), "--root", str(space.root), "--edited"]) == 0
+    assert guard.run(["import", str(query), "--root", str(space.root), "--kind", "edited"]) == 0
     assert "edited: kept, not compared" in capsys.readouterr().out
     assert guard.run(["check", "--root", str(space.root), "--json", "-"]) == 0
     (case,) = json.loads(capsys.readouterr().out)["cases"]
