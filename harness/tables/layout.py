@@ -12,7 +12,7 @@ from harness.words.errors import InputError, did_you_mean
 REPEATS = ("gpus", "memory_clocks", "graphics_clocks", "processes", "accounted_processes", "mig_devices", "retired_pages")
 FORMS = ("line", "block")
 ARCHITECTURES = {"kepler": 2, "maxwell": 3, "pascal": 4, "volta": 5, "turing": 6, "ampere": 7, "ada": 8, "hopper": 9, "blackwell": 10, "rubin": 13}
-_PREDICATE = re.compile(r"(arch)(<|>=|=)([a-z]+)|(!?)answered\(([a-z0-9_.]+)\)|mode\(([a-z_]+)\)")
+_PREDICATE = re.compile(r"(arch)(<|>=|=)([a-z]+)|(!?)(answered|supported)\(([a-z0-9_.]+)\)|mode\(([a-z_]+)\)")
 _KEYS = frozenset(("row", "elements", "when", "repeat", "form", "collapse", "none", "attributes", "blank"))
 
 
@@ -21,7 +21,7 @@ class Predicate:
     """A condition on presence, one of a closed set.
 
     kind  ``arch`` (compares the board's architecture with ``name`` by ``sign``), ``answered`` (the row ``name`` answers a value; with sign
-          ``!`` it does not), ``mode`` (the device's mode ``name`` holds)
+          ``!`` it does not), ``supported`` (the row answers anything but not supported), ``mode`` (the device's mode ``name`` holds)
     """
 
     kind: str
@@ -30,29 +30,29 @@ class Predicate:
 
     @classmethod
     def parse(cls, text: str, where: str) -> Predicate:
-        """``arch>=ampere``, ``arch<turing``, ``arch=turing``, ``answered(row)``, ``!answered(row)``, ``mode(name)``."""
+        """``arch>=ampere``, ``arch<turing``, ``arch=turing``, ``answered(row)``, ``!answered(row)``, ``supported(row)``, ``!supported(row)``, ``mode(name)``."""
         match = _PREDICATE.fullmatch(text)
         if match is None:
-            raise InputError(f"{where}: predicate {text!r} is not arch<name, arch=name, arch>=name, answered(row), !answered(row) or mode(name)")
+            raise InputError(f"{where}: predicate {text!r} is not arch<name, arch=name, arch>=name, answered(row), supported(row), !... or mode(name)")
         if match[1]:
             if match[3] not in ARCHITECTURES:
                 raise InputError(f"{where}: unknown architecture {match[3]!r}{did_you_mean(match[3], ARCHITECTURES)}")
             return cls("arch", match[3], match[2])
         if match[5]:
-            return cls("answered", match[5], match[4])
-        return cls("mode", match[6])
+            return cls(match[5], match[6], match[4])
+        return cls("mode", match[7])
 
     def __str__(self) -> str:
         if self.kind == "arch":
             return f"arch{self.sign}{self.name}"
         return f"{self.sign}{self.kind}({self.name})"
 
-    def holds_for(self, architecture: int | None) -> bool:
+    def holds_for(self, architecture: int | None, unnamed: int = 0) -> bool:
         """Whether an ``arch`` predicate holds for the number nvmlDeviceGetArchitecture answers (0xffffffff: newer than all).
 
-        None, no answer, counts as older than every architecture (binary 470 prints the oldest ECC family then).
+        None, no answer, counts as ``unnamed``: 0, older than every architecture (binary 470), unless the driver says another.
         """
-        number = 0 if architecture is None else architecture
+        number = unnamed if architecture is None else architecture
         wanted = ARCHITECTURES[self.name]
         if self.sign == "=":
             return number == wanted

@@ -14,7 +14,7 @@ ROUTE_KINDS = ("call", "fieldvalue", "slot", "member", "literal", "clock", "sum"
 BASES = ("public", "field", "slot", "assumed", "literal")
 _BASIS = {"call": "public", "fieldvalue": "field", "slot": "slot", "member": "public", "literal": "literal", "clock": "public", "sum": "public",
           "difference": "public"}  # fmt: skip
-_ROUTE_KEYS = frozenset(("args", "out", "scope", "key", "bits", "supported", "gate", "text", "basis", "why"))
+_ROUTE_KEYS = frozenset(("args", "out", "scope", "key", "bits", "supported", "gate", "text", "refusal", "basis", "why"))
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,10 @@ class Route:
     scope    scope id of a field value
     key      second argument of a keyed slot
     bits     (lowest bit, width) of the reading inside the integer that comes back
-    supported  function whose mask must have the bit, else the reading is not supported
-    gate     (row, value): unless that row answers that value, nvidia-smi prints not supported without asking
+    supported  function whose mask must have the bit, else the reading is not supported; where it is refused, its code is the reading
+    gate     (row, value): unless that row answers that value, nvidia-smi prints not supported without asking; a gate that the same call
+             answers and that is refused gives its code
+    refusal  nvmlReturn_t printed for whatever code comes back, None for the code itself
     text     whether the byte array that comes back holds a text
     basis    public, field, slot (measured on the driver's branch), assumed (slot or literal carried over from the nearest measured branch)
     why      the evidence, one line, where the header alone is not enough
@@ -49,6 +51,7 @@ class Route:
     supported: str = ""
     gate: tuple[str, int] | None = None
     text: bool = False
+    refusal: int | None = None
     basis: str = "public"
     why: str = ""
 
@@ -111,6 +114,7 @@ def parse_route(spec: Any, where: str) -> Route:
         supported=str(spec.get("supported", "")),
         gate=None if gate is None else (str(gate[0]), int(gate[1])),
         text=spec.get("text") is True,
+        refusal=None if spec.get("refusal") is None else int(spec["refusal"]),
         basis=basis,
         why=str(spec.get("why", "")),
     )

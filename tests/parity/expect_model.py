@@ -77,16 +77,28 @@ class Model:
         route = self.route(row)
         if route is None:
             return Said(NOT_SUPPORTED)
+        closed = self._closed(route, at)
+        if closed:
+            return Said(closed)
+        said = getattr(self, f"_by_{route.kind}")(route, at)
+        if said.code and route.refusal is not None:
+            return Said(route.refusal)
+        return Said(0, _bits(route, said.value)) if route.bits and not said.code else said
+
+    def _closed(self, route: Route, at: At) -> int:
+        """The code with which a gate or the mask of what is supported keeps a row from being asked; 0 where neither does."""
         if route.gate is not None:
-            gate = self.said(route.gate[0], at)
+            gate, other = self.said(route.gate[0], at), self.route(route.gate[0])
+            if gate.code and other is not None and (other.target, other.args) == (route.target, route.args):
+                return gate.code
             if gate.code or gate.value != route.gate[1]:
-                return Said(NOT_SUPPORTED)
+                return NOT_SUPPORTED
         if route.supported:
             mask = self.board.call(route.supported, at.gpu, {}, "")
-            if mask.code or not _bits(route, mask.value):
-                return Said(NOT_SUPPORTED)
-        said = getattr(self, f"_by_{route.kind}")(route, at)
-        return Said(0, _bits(route, said.value)) if route.bits and not said.code else said
+            if mask.code:
+                return mask.code
+            return 0 if route.bits is None or _bits(route, mask.value) else NOT_SUPPORTED
+        return 0
 
     def _by_clock(self, _route: Route, _at: At) -> Said:
         return Said(0, self.now)
@@ -167,15 +179,20 @@ class Model:
     def _present(self, element: Element, at: At) -> bool:
         if element.when is None:
             return True
-        return {"answered": self._answered, "arch": self._arch, "mode": self._mode}[element.when.kind](element.when, at)
+        ways = {"answered": self._answered, "supported": self._supported, "arch": self._arch, "mode": self._mode}
+        return ways[element.when.kind](element.when, at)
 
     def _answered(self, when: Predicate, at: At) -> bool:
         answered = self.said(when.name, at).code == 0
         return not answered if when.sign == "!" else answered
 
+    def _supported(self, when: Predicate, at: At) -> bool:
+        lacks = self.said(when.name, at).code == NOT_SUPPORTED
+        return lacks if when.sign == "!" else not lacks
+
     def _arch(self, when: Predicate, at: At) -> bool:
         said = self.said("architecture", at)
-        number, wanted = (0 if said.code else said.value), ARCHITECTURES[when.name]
+        number, wanted = (self.driver.unnamed if said.code else said.value), ARCHITECTURES[when.name]
         return bool({"<": number < wanted, "=": number == wanted, ">=": number >= wanted}[when.sign])
 
     def _mode(self, when: Predicate, at: At) -> bool:
@@ -210,21 +227,19 @@ class Model:
     def _list_processes(self, at: At) -> list[At]:
         """By pid; a pid's n-th entry of one list is its n-th of the other; the MPS list marks, and makes C of G (measured with 470 and 550)."""
         mps = self.said("processes.mps", at)
-        route = self.route("processes.mps")
-        if mps.code and route is not None and route.kind == "call":
+        if any(self.said(f"processes.{kind}", at).code for kind in ("compute", "mps", "graphics")):
             return []
         found: list[dict[str, Any]] = []
         for row, kind in (("processes.compute", COMPUTE), ("processes.graphics", GRAPHICS)):
-            said = self.said(row, at)
             left = list(found)
-            for process in () if said.code else said.value:
+            for process in self.said(row, at).value:
                 same = next((other for other in left if other["pid"] == process["pid"]), None)
                 if same is None:
                     found.append({**process, "type": kind})
                 else:
                     same["type"] += kind
                     left.remove(same)
-        marked = set() if mps.code else {process["pid"] for process in mps.value}
+        marked = {process["pid"] for process in mps.value}
         for process in found:
             if process["pid"] in marked:
                 process["type"] = ALL if process["type"] & GRAPHICS else COMPUTE + MPS

@@ -79,7 +79,7 @@ def resting(driver: Driver, handler: str) -> set[str]:
     for _, element in driver.layout.walk():
         inside = {row for row in element.rows() if row} | ({element.collapse} if element.collapse else set())
         on = element.when is not None and (
-            (element.when.kind == "answered" and element.when.name in rows)
+            (element.when.kind in ("answered", "supported") and element.when.name in rows)
             or (element.when.kind == "arch" and handler == "nvmlDeviceGetArchitecture")
             or (element.when.kind == "mode" and f"{element.when.name}.mode_current" in rows)
         )

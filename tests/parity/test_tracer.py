@@ -165,7 +165,7 @@ def check_code(variant: Variant, block: dict[str, str], rows_of: dict[str, str],
         return
     for path, row in rows_of.items():
         route = route_of(driver, row) if row else None
-        if route is None or route.gate or route.supported or route.kind not in ("call", "fieldvalue", "slot"):
+        if route is None or route.gate or route.supported or route.refusal is not None or route.kind not in ("call", "fieldvalue", "slot"):
             continue
         if asked(driver, row) == {variant.field} and row not in LISTED:
             assert block[path] == driver.texts.get(variant.held.status, ""), f"{variant}: {path}"

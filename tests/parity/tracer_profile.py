@@ -25,6 +25,7 @@ FIXED = {
     "mig.mode_current": "disabled",
     "mig.mode_pending": "enabled",
     "compute_mode": "exclusive_process",
+    "virtualization.mode": "passthrough",
     "power.smoothing.supported": True,
 }
 """Words on which other rows hang, or which open a mode of its own."""

@@ -51,11 +51,10 @@ def _processes(source: NvmlSource, place: Place) -> list[Place]:
 
     Measured with binaries 470, 535 and 550: they are sorted by pid; one that both lists name is printed once, with both types, and where a list
     names a pid twice, the first of one goes with the first of the other; the MPS list adds its type to these and brings no process of its own,
-    and a graphics process that it marks is printed as of all three types.  Where the MPS list comes from a function of the header (up to 470),
-    nothing is printed unless it answers.
+    and a graphics process that it marks is printed as of all three types.  Nothing is printed unless all three answer.
     """
-    mps = source.route(MPS_ROW)
-    if mps is not None and mps.kind == "call" and source.answer(mps, place).code:
+    routes = [source.route(row) for row in (COMPUTE_ROW, MPS_ROW, GRAPHICS_ROW)]
+    if any(route is not None and source.answer(route, place).code for route in routes):
         return []
     merged: dict[tuple[int, int], dict[str, Any]] = {}
     for row, kind in ((COMPUTE_ROW, COMPUTE), (GRAPHICS_ROW, GRAPHICS)):

@@ -89,9 +89,11 @@ class NvmlSource:
         if route.gate is not None:
             gate = self.read(route.gate[0], place)
             if gate.raw != route.gate[1]:
-                return Reading(NOT_SUPPORTED)
-        if route.supported and not self._supports(route, place):
-            return Reading(NOT_SUPPORTED)
+                return Reading(gate.code or NOT_SUPPORTED if self._same_call(route) else NOT_SUPPORTED)
+        if route.supported:
+            code = self._supported(route, place)
+            if code:
+                return Reading(code)
         if route.kind == "clock":
             return Reading(0, self._now)
         if route.kind == "literal":
@@ -103,8 +105,13 @@ class NvmlSource:
             return self._computed(route, place)
         answer = self.answer(route, place)
         if answer.code:
-            return Reading(answer.code)
+            return Reading(answer.code if route.refusal is None else route.refusal)
         return self._picked(route, _member(answer.out, route.out))
+
+    def _same_call(self, route: Route) -> bool:
+        """Whether the gate is a member of what the route's own call writes."""
+        gate = self._route(route.gate[0]) if route.gate is not None else None
+        return gate is not None and (gate.kind, gate.target, gate.args) == (route.kind, route.target, route.args)
 
     def _picked(self, route: Route, value: Any) -> Reading:
         reading = _value(value.split(b"\0")[0].decode("utf-8", "surrogateescape") if route.text and isinstance(value, bytes) else value)
@@ -112,12 +119,13 @@ class NvmlSource:
             return Reading(0, route.pick(reading.raw))
         return reading
 
-    def _supports(self, route: Route, place: Place) -> bool:
+    def _supported(self, route: Route, place: Place) -> int:
+        """0 where the board has what the route reads, else the code: that of the mask's call, or not supported where the bit is not set."""
         answer = self._asked(("call", route.supported, place.index), lambda: self._library.call(route.supported, place.device))
         if answer.code or route.bits is None:
-            return False
+            return answer.code
         (mask,) = answer.out.values()
-        return bool(route.pick(int(mask)))
+        return 0 if route.pick(int(mask)) else NOT_SUPPORTED
 
     def _computed(self, route: Route, place: Place) -> Reading:
         """A sum of the rows that answer, or a difference of two rows as they are printed."""

@@ -11,6 +11,7 @@ from harness.tables.drivers import Driver
 from harness.tables.layout import Element, Predicate
 from harness.text.model import BLOCK, FULL, LINE, PLAIN, Node, tree
 
+NOT_SUPPORTED = 3
 _FORMS = {"line": LINE, "block": BLOCK}
 
 
@@ -125,8 +126,10 @@ class Walker:
     def _holds(self, predicate: Predicate, place: Place) -> bool:
         if predicate.kind == "answered":
             return self._source.read(predicate.name, place).answered != (predicate.sign == "!")
+        if predicate.kind == "supported":
+            return (self._source.read(predicate.name, place).code != NOT_SUPPORTED) != (predicate.sign == "!")
         if predicate.kind == "arch":
-            return predicate.holds_for(self._architecture(place))
+            return predicate.holds_for(self._architecture(place), self._driver.unnamed)
         reading = self._source.read(f"{predicate.name}.mode_current", place)
         return reading.answered and reading.raw == 1
 

@@ -74,6 +74,27 @@ def test_a_code_is_handed_on(code):
     assert asked.read("a", GPU) == Reading(code)
 
 
+def test_a_route_may_print_one_code_for_all_others():
+    asked, _ = source({"a": {"call": "nvmlA", "out": "x", "refusal": 3}}, nvmlA=(999, {}))
+    assert asked.read("a", GPU) == Reading(3)
+
+
+def test_a_gate_of_the_same_call_hands_its_code_on_and_one_of_another_call_does_not():
+    gated = {"call": "nvmlA", "out": "y", "gate": ["a", 3]}
+    asked, _ = source({"a": {"call": "nvmlA", "out": "x"}, "b": gated, "c": {**gated, "call": "nvmlC"}}, nvmlA=(4, {}), nvmlC=(0, {"y": 1}))
+    assert (asked.read("b", GPU), asked.read("c", GPU)) == (Reading(4), Reading(3))
+
+
+def test_a_mask_of_what_is_supported_that_is_refused_hands_its_code_on():
+    asked, _ = source({"a": {"call": "nvmlA", "out": "x", "bits": [0, 1], "supported": "nvmlS"}}, nvmlA=(0, {"x": 1}), nvmlS=(15, {}))
+    assert asked.read("a", GPU) == Reading(15)
+
+
+def test_a_byte_array_may_hold_a_text():
+    asked, _ = source({"a": {"call": "nvmlA", "out": "x", "text": True}}, nvmlA=(0, {"x": b"AB1\0\0"}))
+    assert asked.read("a", GPU) == Reading(0, "AB1")
+
+
 def test_text_keeps_its_odd_bytes_and_byte_arrays_become_digits():
     asked, _ = source({"a": {"call": "nvmlA", "out": "name"}}, nvmlA=(0, {"name": "x\udcff"}))
     assert asked.read("a", GPU) == Reading(0, "x\uf7ff")
@@ -196,17 +217,21 @@ def test_processes_are_printed_by_pid_once_with_all_types():
 
 
 def test_a_pid_twice_in_one_list_is_printed_twice():
-    assert processes(PROCESSES, {0: entry(1, 1), 1: (3, {}), 2: entry(1)}) == [(1, 5), (1, 1)]
+    assert processes(PROCESSES, {0: entry(1, 1), 1: entry(), 2: entry(1)}) == [(1, 5), (1, 1)]
 
 
 def test_the_mps_list_brings_no_process_of_its_own():
     assert processes(PROCESSES, {0: entry(), 1: entry(1, 2), 2: entry(2)}) == [(2, 7)]
 
 
-def test_an_mps_list_of_the_header_must_answer():
+def test_lists_come_from_functions_of_the_header_as_well():
     routes = {**PROCESSES, "processes.mps": {"call": "nvmlMps", "out": "infos"}}
     assert processes(routes, {0: entry(1), "nvmlMps": (0, {"infos": [{"pid": 1}]}), 2: entry(2)}) == [(1, 3), (2, 4)]
-    assert processes(routes, {0: entry(1), "nvmlMps": (3, {}), 2: entry(2)}) == []
+
+
+@pytest.mark.parametrize("refused", [0, 1, 2])
+def test_no_process_is_printed_unless_all_three_lists_answer(refused):
+    assert processes(PROCESSES, {0: entry(1), 1: entry(1), 2: entry(2), refused: (4, {})}) == []
 
 
 @pytest.mark.parametrize(
@@ -222,4 +247,4 @@ def test_the_trace_says_the_route(spec, text):
 
 
 def test_where_two_lists_name_a_pid_twice_the_first_of_one_goes_with_the_first_of_the_other():
-    assert processes(PROCESSES, {0: entry(1, 1), 1: (3, {}), 2: entry(1, 1, 1)}) == [(1, 5), (1, 5), (1, 4)]
+    assert processes(PROCESSES, {0: entry(1, 1), 1: entry(), 2: entry(1, 1, 1)}) == [(1, 5), (1, 5), (1, 4)]

@@ -123,6 +123,13 @@ def test_names_are_escaped_unless_the_driver_says_none():
     assert found == ['<product_name>A & "B"</product_name>', "<process_name>&lt;a &amp; &apos;b&apos;&gt;</process_name>"]
 
 
+@pytest.mark.parametrize(("code", "present"), [(0, True), (4, True), (3, False)])
+def test_presence_may_hang_on_any_answer_but_not_supported(code, present):
+    fan = Reading(0, 1) if code == 0 else code
+    assert bool(body([{"x": {"row": "name", "when": "supported(fan)"}}], {"fan": fan, "name": "n"})) is present
+    assert bool(body([{"x": {"row": "name", "when": "!supported(fan)"}}], {"fan": fan, "name": "n"})) is not present
+
+
 @pytest.mark.parametrize(("when", "present"), [("answered(fan)", True), ("!answered(fan)", False)])
 def test_presence_may_hang_on_an_answer(when, present):
     assert bool(body([{"x": {"row": "name", "when": when}}], {"fan": Reading(0, 0), "name": "n"})) is present
