@@ -17,6 +17,7 @@ INCLUDE = HERE / "include"
 FORMAT = 1
 TYPES = ("u64", "i64", "string", "bytes", "u32list", "clocktable", "processes", "pids", "pages")
 NUMBERS = frozenset({"u64", "i64"})
+WIDTHS = (8, 32, 64)
 MODES = ("present", "ecc")
 """Mode bits of a device in the order of their NVP_MODE bit; the status when one does not hold is GPU_IS_LOST for ``present``, else NOT_SUPPORTED."""
 
@@ -30,7 +31,8 @@ class FieldDef:
     """One field of the image, as ``tables/fields.yaml`` says it.
 
     ``words`` maps a profile's word to NVML's integer; ``scale`` is image value / profile value; ``source`` names the derivation where the field is
-    not the profile key of its name; ``need`` is the mode bit that must hold; ``index`` is its place in the record of its ``scope``.
+    not the profile key of its name; ``need`` is the mode bit that must hold; ``index`` is its place in the record of its ``scope``; ``bits`` is
+    how many bits of a number reach a caller.
     """
 
     name: str
@@ -41,6 +43,7 @@ class FieldDef:
     need: str | None
     scope: str
     index: int
+    bits: int = 32
 
 
 def load_yaml(path: Path) -> Any:
@@ -56,9 +59,12 @@ def _word(word: Any) -> str:
 
 
 def _field(name: str, entry: dict[str, Any], words: dict[str, dict[Any, int]], scope: str, index: int) -> FieldDef:
-    unknown = set(entry) - {"type", "words", "scale", "from", "need"}
+    unknown = set(entry) - {"type", "bits", "words", "scale", "from", "need"}
     if unknown or entry.get("type") not in TYPES:
-        raise TableError(f"fields.yaml: {name}: type is one of {', '.join(TYPES)}; keys are type, words, scale, from, need")
+        raise TableError(f"fields.yaml: {name}: type is one of {', '.join(TYPES)}; keys are type, bits, words, scale, from, need")
+    bits = entry.get("bits", 32)
+    if bits not in WIDTHS:
+        raise TableError(f"fields.yaml: {name}: bits {bits!r} is none of {', '.join(map(str, WIDTHS))}")
     need = entry.get("need")
     if need is not None and need not in MODES:
         raise TableError(f"fields.yaml: {name}: need {need!r} is none of {', '.join(MODES)}")
@@ -66,7 +72,7 @@ def _field(name: str, entry: dict[str, Any], words: dict[str, dict[Any, int]], s
     if listed is not None and listed not in words:
         raise TableError(f"fields.yaml: {name}: no word list {listed!r}")
     meanings = None if listed is None else {_word(word): value for word, value in words[listed].items()}
-    return FieldDef(name, entry["type"], meanings, entry.get("scale", 1), entry.get("from"), need, scope, index)
+    return FieldDef(name, entry["type"], meanings, entry.get("scale", 1), entry.get("from"), need, scope, index, bits)
 
 
 @functools.cache

@@ -7,6 +7,7 @@ from typing import Any
 
 from harness.stages import compile_device
 from harness.stores.profiles import Device, Profile
+from harness.stores.schema import codec
 from harness.tables import serving
 from harness.tables.drivers import Driver
 from harness.words.errors import InputError
@@ -106,20 +107,11 @@ def _clock(profile: Profile) -> Clock:
     at = profile.clock.get("at")
     if profile.clock.get("mode", "frozen") == "real" or at is None:
         return Clock()
-    return Clock("frozen", instant(str(at)) * 1_000_000_000)
-
-
-def instant(text: str) -> int:
-    """Seconds since 1970 of ``2026-08-21T08:54:01Z``; InputError for a date that does not exist."""
-    try:
-        moment = datetime.datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=datetime.UTC)
-    except ValueError as error:
-        raise InputError(f"clock.at: {text!r} is no instant") from error
-    return int(moment.timestamp())
+    return Clock("frozen", codec.instant_ns(str(at)))
 
 
 def instant_text(seconds: int) -> str:
-    """The text ``instant`` reads."""
+    """The text that ``codec.instant_ns`` reads."""
     return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

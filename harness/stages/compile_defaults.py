@@ -55,11 +55,11 @@ def _ecc_default(name: str, values: Values) -> Any:
 
 
 def _board_id(values: Values) -> int | None:
-    """Domain << 16 | bus << 8 | device (ledger B25; the captures' board ids are exactly this)."""
+    """Domain << 16 | bus << 8 | device, of which 32 bits are left (ledger B25; the captures' board ids are exactly this)."""
     if values.get("pci.bus_id") is None:
         return None
     domain, bus, device, _ = codec.bus_id(str(values["pci.bus_id"]))
-    return domain << 16 | bus << 8 | device
+    return (domain << 16 | bus << 8 | device) & 0xFFFFFFFF
 
 
 def _from(key: str) -> Callable[[Values], Any]:

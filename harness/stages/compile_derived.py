@@ -7,6 +7,7 @@ from typing import Any
 
 from harness.stages import compile_defaults
 from harness.stores.schema import codec, keys
+from harness.text import rawbytes
 from harness.words.state import State
 from mocklib.image import FieldValue, Process
 
@@ -32,6 +33,11 @@ STATE_KEYS: Mapping[str, str] = {
 def derive(name: str, values: Values, states: States) -> FieldValue:
     """The field that derivation ``name`` computes from a device's values and states."""
     return _DERIVATIONS[name](values, states)
+
+
+def served_text(text: str) -> str:
+    """A profile's text as the image takes it: a byte that is no UTF-8 stands as one private-use character there, as one lone surrogate here."""
+    return rawbytes.encode(text).decode("utf-8", "surrogateescape")
 
 
 def known_sources() -> frozenset[str]:
@@ -172,7 +178,7 @@ def _process(entry: Mapping[str, Any]) -> Process:
         gpu_instance=_instance(entry.get("gpu_instance_id")),
         compute_instance=_instance(entry.get("compute_instance_id")),
         protected_bytes=int(entry.get("protected_memory_mib") or 0) * MIB,
-        name=str(entry.get("name", "")),
+        name=served_text(str(entry.get("name", ""))),
     )
 
 

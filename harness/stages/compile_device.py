@@ -8,6 +8,7 @@ from typing import Any
 from harness.stages import compile_defaults, compile_derived
 from harness.stores.profiles import Device
 from harness.stores.schema import codec, keys
+from harness.words.errors import InputError
 from harness.words.state import State
 from mocklib import fields
 from mocklib.image import FieldValue, Pages
@@ -29,7 +30,17 @@ def _field(name: str, definition: fields.FieldDef, values: Mapping[str, Any], st
     if definition.source is not None:
         return compile_derived.derive(definition.source, values, states)
     value = value_of(name, values)
-    return FieldValue(status=NOT_SUPPORTED) if value is None else FieldValue(value)
+    if value is None:
+        return FieldValue(status=NOT_SUPPORTED)
+    return FieldValue(compile_derived.served_text(value) if definition.type == "string" else _fitting(definition, value))
+
+
+def _fitting(definition: fields.FieldDef, value: Any) -> Any:
+    """``value``, which a default may have computed from others: InputError where NVML's place for it is too narrow."""
+    least = -(2 ** (definition.bits - 1)) if definition.type == "i64" else 0
+    if definition.type in fields.NUMBERS and not least <= value < least + 2**definition.bits:
+        raise InputError(f"{definition.name}: {value} does not fit the {definition.bits} bits that NVML has for it")
+    return value
 
 
 def value_of(name: str, values: Mapping[str, Any]) -> Any:

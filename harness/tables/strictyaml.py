@@ -6,6 +6,8 @@ whole numbers, documents over the size or depth cap.  Booleans are ``true`` and 
 
 from __future__ import annotations
 
+import math
+import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,8 @@ from harness.words.errors import InputError
 
 MAX_BYTES = 16 * 1024 * 1024
 MAX_DEPTH = 64
+MAX_DIGITS = 1000
+"""Digits of a number; Python refuses to read very long ones, and 2^64 has 20."""
 
 Path_ = tuple["str | int", ...]
 
@@ -30,9 +34,13 @@ class Document:
 
     def where(self, path: Path_) -> str:
         """``file:line`` of a key path, falling back to the nearest enclosing key that has a line."""
+        return f"{self.source}:{self.line(path)}"
+
+    def line(self, path: Path_) -> int:
+        """The line of a key path, or of the nearest enclosing key that has one; 1 without."""
         while path and path not in self.lines:
             path = path[:-1]
-        return f"{self.source}:{self.lines.get(path, 1)}"
+        return self.lines.get(path, 1)
 
 
 def load_file(path: Path, name: str | None = None) -> Document:
@@ -41,11 +49,13 @@ def load_file(path: Path, name: str | None = None) -> Document:
 
 
 def read_file(path: Path, name: str | None = None) -> bytes:
-    """The bytes of a file; InputError when it cannot be read or is over the size cap."""
+    """The bytes of a file; InputError when it cannot be read, is no regular file (a pipe may never end) or is over the size cap."""
     try:
-        size = path.stat().st_size
-        if size > MAX_BYTES:
-            raise InputError(f"{name or path}: {size} bytes, more than the {MAX_BYTES} a document may have")
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
+            raise InputError(f"{name or path}: is no regular file")
+        if status.st_size > MAX_BYTES:
+            raise InputError(f"{name or path}: {status.st_size} bytes, more than the {MAX_BYTES} a document may have")
         return path.read_bytes()
     except OSError as error:
         raise InputError(f"{name or path}: cannot be read: {error.strerror}") from error
@@ -58,7 +68,8 @@ def load(data: bytes | str, source: str) -> Document:
     try:
         text = data.decode("utf-8") if isinstance(data, bytes) else data
     except UnicodeDecodeError as error:
-        raise InputError(f"{source}: byte {error.start} is not UTF-8") from error
+        line = error.object[: error.start].count(b"\n") + 1
+        raise InputError(f"{source}:{line}: byte {error.start} is not UTF-8") from error
     document = Document(None, source)
     try:
         _refuse_anchors(text, source)
@@ -132,7 +143,9 @@ def _scalar(node: yaml.Node) -> Any:
 
 
 def _integer(text: str) -> int | str:
-    """A decimal or 0x integer; YAML 1.1's octal, binary, sexagesimal and underscore spellings stay text."""
+    """A decimal or 0x integer; YAML 1.1's octal, binary, sexagesimal and underscore spellings stay text, and numbers too long for any key."""
+    if len(text) > MAX_DIGITS:
+        return text
     digits = text.lstrip("+-")
     if digits.startswith("0x"):
         return int(text, 16)
@@ -142,5 +155,8 @@ def _integer(text: str) -> int | str:
 
 
 def _float(text: str) -> float | str:
-    """A fraction; YAML 1.1's sexagesimal spelling stays text."""
-    return text if ":" in text else float(text)
+    """A fraction; YAML 1.1's sexagesimal and underscore spellings, infinities and what is no number stay text."""
+    if ":" in text or "_" in text or text.lstrip("+-").lower() in (".inf", ".nan"):
+        return text
+    number = float(text)
+    return number if math.isfinite(number) else text

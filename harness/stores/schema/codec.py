@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 from typing import Any
 
@@ -56,6 +57,19 @@ def bus_id(text: str) -> tuple[int, int, int, int]:
     if match is None:
         raise InputError(f"pci.bus_id {text!r} is not DDDD:BB:DD.F in hexadecimal")
     return int(match[1], 16), int(match[2], 16), int(match[3], 16), int(match[4], 16)
+
+
+def instant_ns(text: str) -> int:
+    """Nanoseconds since 1970 of ``2026-08-21T08:54:01Z``; InputError for a date that does not exist or that 64 bits do not hold (1970 to 2554)."""
+    parts = re.fullmatch(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)Z", text, re.ASCII)
+    try:
+        moment = datetime.datetime.strptime(parts[1] if parts else "", "%Y-%m-%dT%H:%M:%S").replace(tzinfo=datetime.UTC)
+    except ValueError as error:
+        raise InputError('expected an instant such as "2026-08-21T08:54:01Z"') from error
+    seconds = int(moment.timestamp())
+    if not 0 <= seconds * 1_000_000_000 < 2**64:
+        raise InputError("expected an instant between 1970 and 2554")
+    return seconds * 1_000_000_000
 
 
 _FLAG_VALUES = {"flag": {True: 1, False: 0}, "health_flag": {True: 1, False: 2}}

@@ -20,12 +20,21 @@ class Key:
 
     kind   ``uint``, ``int``, ``text``, ``word`` (``words``: word -> NVML's integer), ``hex`` (bytes), or one of the kinds of ``codec``
     scale  NVML's value = profile value x scale
+    bits   how many bits of NVML's value reach a caller
     """
 
     path: str
     kind: str
     words: tuple[tuple[str, int], ...] = ()
     scale: int = 1
+    bits: int = 32
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        """The least and the largest number a profile may give."""
+        if self.kind == "int":
+            return -(2 ** (self.bits - 1) // self.scale), (2 ** (self.bits - 1) - 1) // self.scale
+        return 0, (2**self.bits - 1) // self.scale
 
 
 _FLAGS = ("gpu_idle", "applications_clocks_setting", "sw_power_cap", "hw_slowdown", "sync_boost", "sw_thermal_slowdown", "hw_thermal_slowdown",
@@ -83,7 +92,8 @@ def device_keys() -> dict[str, Key]:
             kind = "flag" if set(definition.words) == {"true", "false"} else "word"
             found[name] = Key(name, kind, tuple(definition.words.items()))
         else:
-            found[name] = Key(name, {"u64": "uint", "i64": "int", "string": "text", "bytes": "hex"}[definition.type], (), definition.scale)
+            kind = {"u64": "uint", "i64": "int", "string": "text", "bytes": "hex"}[definition.type]
+            found[name] = Key(name, kind, (), definition.scale, definition.bits)
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, create_model
@@ -14,9 +15,34 @@ from harness.words.errors import InputError, did_you_mean
 _STRICT = ConfigDict(strict=True, extra="forbid")
 U32, U64 = 2**32 - 1, 2**64 - 1
 
+MIB = 2**20
+
 Uint = Annotated[int, Field(ge=0, le=U64)]
-Text = Annotated[str, StringConstraints(max_length=4096, pattern=r"^[^\x00]*$")]
-Version = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,6}(\.[0-9]{1,6}){1,3}$")]
+Mib = Annotated[int, Field(ge=0, le=U64 // MIB)]
+
+
+def _spelled(pattern: str, said: str) -> AfterValidator:
+    """A text that matches ``pattern`` whole; ``said`` tells the user what is expected."""
+
+    def check(text: str) -> str:
+        if re.fullmatch(pattern, text, re.ASCII | re.DOTALL) is None:
+            raise ValueError(f"expected {said}")
+        return text
+
+    return AfterValidator(check)
+
+
+Text = Annotated[str, StringConstraints(max_length=4096), _spelled(r"[^\x00\uf700\ud800-\udfff]*", "text without NUL and lone surrogates")]
+Version = Annotated[str, _spelled(r"\d{1,6}(\.\d{1,6}){1,3}", 'a driver version such as "570.148.08"')]
+CudaVersion = Annotated[str, _spelled(r"\d{1,4}\.\d{1,2}", 'a CUDA version such as "12.8"')]
+
+
+def _instant(text: str) -> str:
+    try:
+        codec.instant_ns(text)
+    except InputError as error:
+        raise ValueError(str(error)) from None
+    return text
 
 
 def _bus_id(text: str) -> str:
@@ -50,14 +76,14 @@ class Process(_Base):
     pid: Annotated[int, Field(ge=0, le=U32)]
     type: Literal["C", "G", "M", "C+G", "M+C", "M+C+G"] = "C"
     name: Text = ""
-    used_memory_mib: Uint | None = None
+    used_memory_mib: Mib | None = None
     sm_util: Annotated[int, Field(ge=0, le=100)] = 0
     mem_util: Annotated[int, Field(ge=0, le=100)] = 0
     enc_util: Annotated[int, Field(ge=0, le=100)] = 0
     dec_util: Annotated[int, Field(ge=0, le=100)] = 0
     gpu_instance_id: Annotated[int, Field(ge=0, le=U32)] | None = None
     compute_instance_id: Annotated[int, Field(ge=0, le=U32)] | None = None
-    protected_memory_mib: Uint = 0
+    protected_memory_mib: Mib = 0
 
 
 class Accounted(_Base):
@@ -66,7 +92,7 @@ class Accounted(_Base):
     pid: Annotated[int, Field(ge=0, le=U32)]
     gpu_util: Annotated[int, Field(ge=0, le=100)] = 0
     mem_util: Annotated[int, Field(ge=0, le=100)] = 0
-    max_memory_mib: Uint = 0
+    max_memory_mib: Mib = 0
     time_ms: Uint = 0
 
 
@@ -89,18 +115,18 @@ class System(_Base):
 
     driver_version: Version
     nvml_version: Text | None = None
-    cuda_version: Annotated[str, StringConstraints(pattern=r"^[0-9]{1,4}\.[0-9]{1,2}$")] | None = None
+    cuda_version: CudaVersion | None = None
     cuda_version_major: Annotated[int, Field(ge=0, le=10_000)] | None = None
     cuda_version_minor: Annotated[int, Field(ge=0, le=99)] | None = None
     driver_branch: Text | None = None
-    num_devices: Annotated[int, Field(ge=1, le=1024)] | None = None
+    num_devices: Annotated[int, Field(ge=1, le=255)] | None = None
 
 
 class Clock(_Base):
     """``clock`` (extension): the time a replay stands at."""
 
     mode: Literal["frozen", "real"] = "frozen"
-    at: Annotated[str, StringConstraints(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$")] | None = None
+    at: Annotated[str, AfterValidator(_instant)] | None = None
 
 
 class Origin(_Base):
@@ -114,8 +140,6 @@ class Origin(_Base):
 
 
 _KINDS: dict[str, Any] = {
-    "uint": Uint,
-    "int": Annotated[int, Field(ge=-(2**63), lt=2**63)],
     "text": Text,
     "flag": bool,
     "health_flag": bool,
@@ -132,6 +156,9 @@ _KINDS: dict[str, Any] = {
 
 
 def _type(key: Key) -> Any:
+    if key.kind in ("uint", "int"):
+        least, most = key.limits
+        return Annotated[int, Field(ge=least, le=most)]
     if key.kind != "word":
         return _KINDS[key.kind]
     words = (*(word for word, _ in key.words), codec.NOT_AVAILABLE)
@@ -164,8 +191,8 @@ def profile_model() -> type[BaseModel]:
     defaults = create_model("Defaults", __base__=_Base, **{**block_fields, "states": states})
     device = create_model("Device", __base__=_Base, **{**block_fields, "states": states, "index": (Annotated[int, Field(ge=0, le=1023)], ...)})
     return create_model(
-        "Profile", __base__=_Base, format=(Literal[1], 1), version=(Text, ...), system=(System, ...), clock=(Clock | None, None),
-        device_defaults=(defaults, {}), devices=(list[device], []), origin=(Origin | None, None),  # type: ignore[valid-type]
+        "Profile", __base__=_Base, format=(Literal[1], 1), version=(Annotated[Text, Field(min_length=1)], ...), system=(System, ...),
+        clock=(Clock | None, None), device_defaults=(defaults, {}), devices=(list[device], []), origin=(Origin | None, None),  # type: ignore[valid-type]
     )  # fmt: skip
 
 

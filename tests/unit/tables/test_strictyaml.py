@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,8 +14,10 @@ from harness.words.errors import InputError
 
 def test_scalars_are_what_they_look_like():
     text = 'a: 1\nb: 0x1F\nc: "1"\nd: true\ne: yes\nf: 2026-08-21\ng: null\nh: 1.5\ni: 0755\nj: 1_000\nk: 12:30\n'
+    text += f"l: .nan\nm: -.inf\nn: {'9' * 5000}\no: 1_0.5\np: 1.0e+999\n"
     assert strictyaml.load(text, "x").value == {
         "a": 1, "b": 31, "c": "1", "d": True, "e": "yes", "f": "2026-08-21", "g": None, "h": 1.5, "i": "0755", "j": "1_000", "k": "12:30",
+        "l": ".nan", "m": "-.inf", "n": "9" * 5000, "o": "1_0.5", "p": "1.0e+999",
     }  # fmt: skip
 
 
@@ -54,13 +58,19 @@ def test_a_large_document_is_refused_before_it_is_parsed():
 
 
 def test_bytes_that_are_no_text_are_refused():
-    with pytest.raises(InputError, match="byte 3 is not UTF-8"):
-        strictyaml.load(b"a: \xff", "x")
+    with pytest.raises(InputError, match="x:2: byte 8 is not UTF-8"):
+        strictyaml.load(b"a: 1\nb: \xff", "x")
 
 
 def test_a_file_that_is_not_there_is_one_line(tmp_path):
     with pytest.raises(InputError, match="cannot be read"):
         strictyaml.load_file(tmp_path / "no.yaml")
+
+
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe.yaml")
+    with pytest.raises(InputError, match="is no regular file"):
+        strictyaml.load_file(tmp_path / "pipe.yaml")
 
 
 @given(st.text(max_size=200))
