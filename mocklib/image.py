@@ -13,7 +13,7 @@ from pathlib import Path
 from mocklib import fields as tables
 from mocklib import packing
 from mocklib.fields import FieldDef
-from mocklib.records import RecordWriter, read_record
+from mocklib.records import RecordWriter, array, part, read_record
 from mocklib.spec import Clock, FieldId, FieldValue, ImageError, ImageSpec, Pages, Process, Slot, Source, Track
 from mocklib.structs import as_bytes, constants, structs
 
@@ -72,7 +72,7 @@ def pack(spec: ImageSpec) -> bytes:
     ids, index, limit = packing.field_ids(spec)
     programs, steps, program_count, step_count = packing.programs(spec.programs)
     source = packing.source(spec.source)
-    for name, part, count in (
+    for name, packed, count in (
         ("devices", as_bytes(entries), len(spec.devices)),
         ("gates", packing.gates(spec.gates), len(tables.function_index())),
         ("field_ids", ids, len(spec.field_ids)),
@@ -83,7 +83,7 @@ def pack(spec: ImageSpec) -> bytes:
         ("source", source, len(source)),
     ):
         table = getattr(head, name)
-        table.offset, table.count = layout.add(part), count
+        table.offset, table.count = layout.add(packed), count
     head.magic, head.format, head.layout = constants()["NVP_IMAGE_MAGIC"], constants()["NVP_FORMAT"], tables.layout_word()
     head.device_count, head.field_id_limit, head.size = len(spec.devices), limit, len(layout.data)
     layout.data[: ffi.sizeof("struct nvp_image")] = as_bytes(head)
@@ -122,10 +122,10 @@ def read(data: bytes) -> ImageView:
         raise ImageError("compiled for another version of the library")
     if head.size != len(data) or seal(data) != data:
         raise ImageError("truncated or changed: size or checksum is wrong")
-    entries = ffi.cast("struct nvp_device_entry *", ffi.from_buffer(data) + head.devices.offset)
-    places = [(int(head.node.record), int(head.node.size))] + [(int(entries[n].record), int(entries[n].size)) for n in range(head.device_count)]
-    node = read_record(data[places[0][0] : sum(places[0])], tables.system_fields())
-    found = [read_record(data[start : start + size], tables.device_fields()) for start, size in places[1:]]
+    entries = array(data, "nvp_device_entry", head.devices.offset, head.device_count)
+    places = [(int(entry.record), int(entry.size)) for entry in (head.node, *entries)]
+    node = read_record(part(data, *places[0]), tables.system_fields())
+    found = [read_record(part(data, *place), tables.device_fields()) for place in places[1:]]
     return ImageView(node.values, [item.values for item in found], [item.modes for item in found], node.clock, int(head.crc), len(data), places)
 
 

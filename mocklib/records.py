@@ -8,7 +8,7 @@ from typing import Any
 
 from mocklib import fields as tables
 from mocklib.fields import FieldDef
-from mocklib.spec import CLOCKS, Clock, FieldValue, ImageError, ImageSpec, Pages, Process, Track
+from mocklib.spec import CLOCKS, KINDS, Clock, FieldValue, ImageError, ImageSpec, Pages, Process, Track
 from mocklib.structs import constants, structs
 
 MASK = 0xFFFFFFFFFFFFFFFF
@@ -174,24 +174,36 @@ class RecordView:
     tracks: tuple[Track, ...] = ()
 
 
-def read_record(data: bytes, known: dict[str, FieldDef]) -> RecordView:
-    """The view of one record's bytes."""
+def part(data: bytes, start: int, size: int) -> bytes:
+    """``size`` bytes from ``start`` on; ImageError where they do not lie within ``data``, which may be anything."""
+    if start + size > len(data):
+        raise ImageError("an offset or a count in it is out of range")
+    return data[start : start + size]
+
+
+def array(data: bytes, struct: str, start: int, count: int) -> Any:
+    """``count`` structs from ``start`` on, as a cffi array over a copy; ImageError where they do not lie within ``data``."""
     ffi = structs()
-    if len(data) < ffi.sizeof("struct nvp_record"):
-        raise ImageError("a record is too short")
-    head = ffi.from_buffer("struct nvp_record *", data)
+    return ffi.from_buffer(f"struct {struct}[]", part(data, start, count * ffi.sizeof(f"struct {struct}")))
+
+
+def read_record(data: bytes, known: dict[str, FieldDef]) -> RecordView:
+    """The view of one record's bytes; ImageError where they are no sound record."""
+    ffi = structs()
+    heads = array(data, "nvp_record", 0, 1)  # keeps the bytes that head points to
+    head = heads[0]
     if head.magic != constants()["NVP_RECORD_MAGIC"] or head.field_count != len(known) or head.size > len(data):
         raise ImageError("a record is not sound")
-    fields = ffi.cast("struct nvp_field *", ffi.from_buffer(data) + ffi.sizeof("struct nvp_record"))
-    motions = ffi.cast("struct nvp_motion *", ffi.from_buffer(data) + head.motions)
-    if head.motions + head.motion_count * ffi.sizeof("struct nvp_motion") > len(data):
-        raise ImageError("a record is not sound")
+    if head.clock_mode not in CLOCKS.values():
+        raise ImageError(f"a record has clock mode {head.clock_mode}")
+    fields = array(data, "nvp_field", ffi.sizeof("struct nvp_record"), len(known))
+    motions = array(data, "nvp_motion", head.motions, head.motion_count)
     tracks: list[Track] = []
     values = {name: _value(data, fields[definition.index], definition, motions, tracks, int(head.clock_at_ns)) for name, definition in known.items()}
     modes = frozenset(mode for number, mode in enumerate(tables.MODES) if head.modes >> number & 1)
     name = next(name for name, number in CLOCKS.items() if number == head.clock_mode)
     clock = Clock(name, int(head.clock_at_ns), head.clock_scale_ppm / 1_000_000, int(head.clock_start_ns))
-    marks = data[head.overridden : head.overridden + (len(known) + 7) // 8]
+    marks = part(data, head.overridden, (len(known) + 7) // 8)
     overridden = frozenset(name for name, definition in known.items() if marks[definition.index // 8] >> definition.index % 8 & 1)
     return RecordView(values, modes, clock, overridden, tuple(tracks))
 
@@ -203,6 +215,8 @@ def _value(data: bytes, field: Any, definition: FieldDef, motions: Any, tracks: 
     if definition.type in tables.NUMBERS:
         value = int(field.value)
         rate = 0
+        if field.kind and not (field.kind in KINDS.values() and field.extra < len(motions)):
+            raise ImageError(f"{definition.name}: does not say how it moves")
         if field.kind == 1:
             rate = int(motions[field.extra].rate)
             # the writer lets every ramp start at the clock's instant: the base is moved there
@@ -211,13 +225,13 @@ def _value(data: bytes, field: Any, definition: FieldDef, motions: Any, tracks: 
             rate = len(tracks)
             tracks.append(_track(data, motions[field.extra]))
         return FieldValue(value - (1 << 64) if definition.type == "i64" and value >> 63 else value, kind=int(field.kind), rate=rate)
-    own = data[field.value : field.value + field.extra]
+    own = part(data, field.value, field.extra)
     return FieldValue(_variable(data, own, definition.type))
 
 
 def _track(data: bytes, motion: Any) -> Track:
     """The samples of a motion."""
-    samples = data[motion.samples : motion.samples + 8 * motion.sample_count]
+    samples = part(data, motion.samples, 8 * motion.sample_count)
     numbers = tuple(int.from_bytes(samples[place : place + 8], "little") for place in range(0, len(samples), 8))
     return Track(numbers, int(motion.period_ns), int(motion.start_ns), bool(motion.loop))
 
@@ -230,19 +244,20 @@ def _variable(data: bytes, own: bytes, kind: str) -> Any:
     if kind == "bytes":
         return own
     if kind in {"u32list", "pids"}:
-        return tuple(ffi.unpack(ffi.from_buffer("uint32_t[]", own), len(own) // 4)) if own else ()
+        return tuple(int.from_bytes(own[place : place + 4], "little") for place in range(0, len(own) - 3, 4))
     if kind == "pages":
-        count, known = (int.from_bytes(own[start : start + 8], "little") for start in (0, 8))
+        count, known = (int.from_bytes(part(own, start, 8), "little") for start in (0, 8))
+        part(own, 16, 8 * known)
         return Pages(count, tuple(int.from_bytes(own[16 + 8 * n : 24 + 8 * n], "little") for n in range(known)))
     if kind == "clocktable":
-        clocks = ffi.from_buffer("struct nvp_memory_clock[]", own)
-        tails = [data[clock.graphics : clock.graphics + 4 * clock.graphics_count] for clock in clocks]
+        clocks = array(own, "nvp_memory_clock", 0, len(own) // ffi.sizeof("struct nvp_memory_clock"))
+        tails = [part(data, clock.graphics, 4 * clock.graphics_count) for clock in clocks]
         return tuple((int(clock.mhz), _variable(data, tail, "u32list")) for clock, tail in zip(clocks, tails, strict=True))
-    return tuple(_process(data, entry) for entry in ffi.from_buffer("struct nvp_process[]", own))
+    return tuple(_process(data, entry) for entry in array(own, "nvp_process", 0, len(own) // ffi.sizeof("struct nvp_process")))
 
 
 def _process(data: bytes, entry: Any) -> Process:
     """One process of a record."""
-    name = data[entry.name : entry.name + entry.name_size].decode("utf-8", "surrogateescape")
+    name = part(data, entry.name, entry.name_size).decode("utf-8", "surrogateescape")
     pid, used, protected = int(entry.pid), int(entry.used_bytes), int(entry.protected_bytes)
     return Process(pid, used, int(entry.gpu_instance), int(entry.compute_instance), protected, name)

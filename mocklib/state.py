@@ -18,8 +18,9 @@ from typing import Any
 
 from mocklib import fields as tables
 from mocklib import image
+from mocklib.fields import FieldDef
 from mocklib.records import RecordView, RecordWriter, read_record
-from mocklib.spec import FieldValue, ImageSpec
+from mocklib.spec import FieldValue, ImageError, ImageSpec
 from mocklib.structs import as_bytes, constants, structs
 
 LOCK_WAIT_S = 1.0
@@ -69,6 +70,8 @@ class _Open:
     def __init__(self, path: Path, *, write: bool) -> None:
         self.ffi = structs()
         self.path = path
+        if path.exists() and not path.is_file():  # a pipe would be waited for
+            raise StateError(f"{path}: cannot be opened as state: it is no regular file")
         try:
             with path.open("r+b" if write else "rb") as file:
                 self.map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_WRITE if write else mmap.ACCESS_READ)
@@ -138,6 +141,7 @@ def _locked(path: Path) -> Iterator[None]:
                 time.sleep(0.001)
         yield
     finally:
+        fcntl.flock(lock, fcntl.LOCK_UN)  # a forked child may hold a copy of the descriptor
         os.close(lock)
 
 
@@ -148,8 +152,17 @@ def read(path: Path) -> StateView:
         found = [opened.current(number) for number in range(opened.head.record_count)]
     finally:
         opened.close()
-    node = read_record(found[0][1], tables.system_fields())
-    return StateView(tuple(generation for generation, _ in found), node, tuple(read_record(data, tables.device_fields()) for _, data in found[1:]))
+    node = _taken(path, found[0][1], tables.system_fields())
+    devices = tuple(_taken(path, data, tables.device_fields()) for _, data in found[1:])
+    return StateView(tuple(generation for generation, _ in found), node, devices)
+
+
+def _taken(path: Path, data: bytes, known: dict[str, FieldDef]) -> RecordView:
+    """The view of a record of the state at ``path``; StateError where it is not sound."""
+    try:
+        return read_record(data, known)
+    except ImageError as error:
+        raise StateError(f"{path}: {error}; remove it, it is made again from the image") from error
 
 
 def overrides(path: Path) -> list[dict[str, FieldValue]]:
@@ -167,7 +180,7 @@ def override(path: Path, device: int, values: dict[str, FieldValue]) -> None:
         try:
             if not 0 <= device < opened.head.record_count - 1:
                 raise StateError(f"{path}: no device {device}; it has {opened.head.record_count - 1}")
-            now = read_record(opened.current(device + 1)[1], known)
+            now = _taken(path, opened.current(device + 1)[1], known)
             opened.publish(device + 1, _merged(now, values))
         finally:
             opened.close()

@@ -45,7 +45,11 @@ def _has(values: Values, block: str) -> bool:
 
 
 def _ecc_default(name: str, values: Values) -> Any:
+    """Zero while the board has ECC; a board that counts SRAM errors in one figure (before Ampere) has no parts of it (L09, L11, L12)."""
     if not _has(values, "ecc."):
+        return None
+    combined = any(values.get(f"ecc.sram.{scope}.uncorrectable") is not None for scope in ("volatile", "aggregate"))
+    if combined and name.startswith("ecc.sram.") and not name.endswith((".correctable", ".uncorrectable")):
         return None
     if name.endswith("threshold_exceeded"):
         return False

@@ -72,6 +72,13 @@ static NVP_INLINE bool nvp_initialised(void)
     return __atomic_load_n(&nvp_init_count, __ATOMIC_ACQUIRE) != 0;
 }
 
+/* Whether a device answers at all; one that does not is lost (ledger V09). */
+static NVP_INLINE bool nvp_present(const struct nvp_device *device)
+{
+    const uint64_t generation = __atomic_load_n(device->generation, __ATOMIC_ACQUIRE);
+    return (((const struct nvp_record *)(const void *)device->half[generation & 1])->modes & NVP_MODE_PRESENT) != 0;
+}
+
 /* The code for a handle that is none: UNINITIALIZED before nvmlInit, else INVALID_ARGUMENT. */
 static NVP_INLINE nvmlReturn_t nvp_bad_handle(void)
 {
@@ -128,6 +135,8 @@ static NVP_INLINE bool nvp_load(const struct nvp_device *device, unsigned int id
 /* field.c: the general way to read fields: need, status and motion of each, the first code that is not SUCCESS. */
 nvmlReturn_t nvp_resolve(const struct nvp_device *device, const uint16_t *ids, unsigned int count, uint64_t *values);
 nvmlReturn_t nvp_string(const struct nvp_device *device, unsigned int id, char *buffer, size_t size);
+bool nvp_identity_text(const struct nvp_device *device, unsigned int id, char *buffer, size_t size);
+bool nvp_identity_number(const struct nvp_device *device, unsigned int id, uint64_t *value);
 nvmlReturn_t nvp_array(const struct nvp_device *device, unsigned int id, void *buffer, size_t size);
 nvmlReturn_t nvp_field_in(const struct nvp_device *device, const unsigned char *half, unsigned int id, uint64_t *value);
 const void *nvp_data(const struct nvp_device *device, const unsigned char *half, uint64_t offset, uint64_t size);
@@ -187,7 +196,10 @@ nvmlReturn_t nvp_run_program(const struct nvp_device *device, unsigned int progr
 
 /* ---- search.c, image.c, default.c, state.c ---- */
 #define NVP_PATH_SIZE 4096
+/* Files are opened so that a pipe or a terminal under the name of one neither blocks nor becomes ours. */
+#define NVP_OPEN (O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 
+const char *nvp_environment(const char *name);
 nvmlReturn_t nvp_image_ensure(void);
 const struct nvp_image *nvp_image_open(const char *path, bool quiet);
 const struct nvp_image *nvp_image_default(void);
@@ -200,6 +212,10 @@ extern char nvp_image_path[NVP_PATH_SIZE];
 
 void nvp_bind_records(void);
 void nvp_state_attach(void);
+void nvp_state_before_fork(void);
+void nvp_state_after_fork(void);
+void nvp_state_release(void);
+void nvp_image_release(void);
 unsigned char *nvp_state_edit(const struct nvp_device *device, nvmlReturn_t *code);
 void nvp_state_commit(void);
 void nvp_state_abandon(void);

@@ -77,8 +77,8 @@ nvmlReturn_t nvp_h_gsp_version(const struct nvp_device *device, char *version)
     return nvp_string(device, NVP_F_gsp_firmware_version, version, NVML_GSP_FIRMWARE_VERSION_BUF_SIZE);
 }
 
-
-/* How long a policy held clocks back, in nanoseconds, against now in microseconds (ledger J10); other policies have no counter in a profile. */
+/* How long a policy held clocks back, in nanoseconds, against now in microseconds (ledger J10).  Policies without a counter in a profile never did
+ * where the board counts at all, but for the application clocks' total, which is not served (ledger J12). */
 nvmlReturn_t nvp_h_violation_status(const struct nvp_device *device, nvmlPerfPolicyType_t policy, nvmlViolationTime_t *violation)
 {
     static const uint16_t ids[] = {
@@ -87,12 +87,13 @@ nvmlReturn_t nvp_h_violation_status(const struct nvp_device *device, nvmlPerfPol
         [NVML_PERF_POLICY_SYNC_BOOST] = NVP_F_clocks_throttle_reasons_counters_sync_boost_us,
     };
     uint64_t value;
-    if ((unsigned int)policy >= sizeof ids / sizeof ids[0])
+    const bool counted = (unsigned int)policy < sizeof ids / sizeof ids[0];
+    if (policy == NVML_PERF_POLICY_TOTAL_APP_CLOCKS)
         return NVML_ERROR_NOT_SUPPORTED;
-    const nvmlReturn_t code = nvp_number(device, ids[policy], &value);
+    const nvmlReturn_t code = nvp_number(device, ids[counted ? (unsigned int)policy : NVML_PERF_POLICY_POWER], &value);
     if (code != NVML_SUCCESS)
         return code;
     violation->referenceTime = nvp_now_ns() / 1000;
-    violation->violationTime = value;
+    violation->violationTime = counted ? value : 0;
     return NVML_SUCCESS;
 }

@@ -84,7 +84,7 @@ static void patch_node(unsigned char *record, const char *driver)
 /* A driver version that could be one: digits and dots, not longer than a line. */
 static const char *driver_asked(void)
 {
-    const char *driver = getenv("MOCK_NVML_DRIVER_VERSION");
+    const char *driver = nvp_environment("MOCK_NVML_DRIVER_VERSION");
     if (driver == NULL || driver[0] < '0' || driver[0] > '9' || strspn(driver, "0123456789.") != strlen(driver) || strlen(driver) > 32)
         return NULL;
     return driver;
@@ -99,7 +99,7 @@ const struct nvp_image *nvp_image_default(void)
         nvp_say("this library was built without a default: name an image in NVPARITY_IMAGE or a profile in MOCK_NVML_CONFIG");
         return NULL;
     }
-    const char *asked = getenv("MOCK_NVML_NUM_DEVICES"), *driver = driver_asked();
+    const char *asked = nvp_environment("MOCK_NVML_NUM_DEVICES"), *driver = driver_asked();
     (void)nvp_parse_count(asked, &count);
     const struct nvp_device_entry *first = (const void *)(nvp_default_bytes + base->devices.offset);
     const uint64_t room = 512, tables = (base->size + 63) & ~63ULL, list = (count * sizeof(struct nvp_device_entry) + 63) & ~63ULL;

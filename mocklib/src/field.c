@@ -107,6 +107,32 @@ nvmlReturn_t nvp_string(const struct nvp_device *device, unsigned int id, char *
     return code;
 }
 
+/* What a device is known by, whether it is present or not: a lookup of a lost device finds it.  False where the field has a code or does not fit. */
+bool nvp_identity_text(const struct nvp_device *device, unsigned int id, char *buffer, size_t size)
+{
+    bool found;
+    NVP_READ_BEGIN(device)
+        size_t length;
+        const void *text = variable(device, nvp_half, id, &length);
+        found = NVP_FIELD_AT(nvp_half, id)->status == 0 && text != NULL && length < size;
+        if (found) {
+            memcpy(buffer, text, length);
+            buffer[length] = '\0';
+        }
+    NVP_READ_END(device)
+    return found;
+}
+
+bool nvp_identity_number(const struct nvp_device *device, unsigned int id, uint64_t *value)
+{
+    uint16_t status;
+    NVP_READ_BEGIN(device)
+        status = NVP_FIELD_AT(nvp_half, id)->status;
+        *value = NVP_FIELD_AT(nvp_half, id)->value;
+    NVP_READ_END(device)
+    return status == 0;
+}
+
 /* Variable data that the caller wants whole: a code, or exactly size bytes copied (cut or filled up with zeros). */
 nvmlReturn_t nvp_array(const struct nvp_device *device, unsigned int id, void *buffer, size_t size)
 {

@@ -17,10 +17,11 @@ static const struct nvp_field_id *row_of(unsigned int id, unsigned int scope)
     return NULL;
 }
 
-/* A number in the union by its value type; signed 32-bit values keep their sign in the wider members of a later read. */
+/* A number in the union by its value type; what the type does not cover is zero, so that a caller who reads a wider member sees no garbage. */
 static void put(nvmlFieldValue_t *entry, unsigned int type, uint64_t value)
 {
     entry->valueType = (nvmlValueType_t)type;
+    memset(&entry->value, 0, sizeof entry->value);
     switch (type) {
     case NVML_VALUE_TYPE_DOUBLE:
         entry->value.dVal = (double)value;

@@ -1,8 +1,8 @@
 /* Handles by index, UUID, serial and PCI address. */
 #include "nvp.h"
 
+#include <ctype.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <strings.h>
 
 #define TEXT_SIZE 128
@@ -16,11 +16,7 @@ nvmlReturn_t nvp_h_count(unsigned int *count)
 /* A device that is not present is lost: the lookup says so (ledger V09). */
 static nvmlReturn_t give(const struct nvp_device *device, nvmlDevice_t *handle)
 {
-    uint32_t modes;
-    NVP_READ_BEGIN(device)
-        modes = ((const struct nvp_record *)(const void *)nvp_half)->modes;
-    NVP_READ_END(device)
-    if (!(modes & NVP_MODE_PRESENT))
+    if (!nvp_present(device))
         return NVML_ERROR_GPU_IS_LOST;
     *handle = nvp_handle_of(device);
     return NVML_SUCCESS;
@@ -37,7 +33,7 @@ static nvmlReturn_t by_text(unsigned int field, const char *wanted, nvmlDevice_t
 {
     char text[TEXT_SIZE];
     for (unsigned int i = 1; i <= nvp_device_count; i++)
-        if (nvp_string(&nvp_devices[i], field, text, sizeof text) == NVML_SUCCESS && strcasecmp(text, wanted) == 0)
+        if (nvp_identity_text(&nvp_devices[i], field, text, sizeof text) && strcasecmp(text, wanted) == 0)
             return give(&nvp_devices[i], handle);
     return NVML_ERROR_NOT_FOUND;
 }
@@ -72,39 +68,51 @@ nvmlReturn_t nvp_h_by_uuid_v(const nvmlUUID_t *uuid, nvmlDevice_t *handle)
     return by_text(NVP_F_uuid, text, handle);
 }
 
-/* domain:bus:device.function with a domain of any width; without a domain it is 0. */
+/* One to most hexadecimal digits; NULL where there are none or more. */
+static const char *parse_hex(const char *text, int most, uint64_t *value)
+{
+    int digits = 0;
+    for (*value = 0; isxdigit((unsigned char)*text); text++, digits++) {
+        if (digits == most)
+            return NULL;
+        *value = *value << 4 | (unsigned int)(isdigit((unsigned char)*text) ? *text - '0' : (*text | 0x20) - 'a' + 10);
+    }
+    return digits ? text : NULL;
+}
+
+/* domain:bus:device.function and nothing after it, with a domain of any width; without a domain or a function these are 0. */
 static bool parse_bus_id(const char *text, uint64_t place[4])
 {
-    unsigned int domain = 0, bus, slot, function = 0;
-    int used = 0;
-    if (strnlen(text, TEXT_SIZE) >= TEXT_SIZE)
+    uint64_t numbers[3] = {0, 0, 0};
+    int count = 0;
+    do {
+        text = parse_hex(text, count ? 2 : 8, &numbers[count]);
+        count++;
+    } while (text && count < 3 && *text++ == ':');
+    if (text && count < 3)
+        text--;
+    place[3] = 0;
+    if (text && *text == '.')
+        text = parse_hex(text + 1, 1, &place[3]);
+    if (text == NULL || *text || count < 2 || (count == 2 && numbers[0] > 0xff))
         return false;
-    if (sscanf(text, "%8x:%2x:%2x%n", &domain, &bus, &slot, &used) != 3) {
-        domain = 0;
-        used = 0;
-        if (sscanf(text, "%2x:%2x%n", &bus, &slot, &used) != 2)
-            return false;
-    }
-    if (text[used] == '.' && sscanf(text + used, ".%1x", &function) != 1)
-        return false;
-    place[0] = domain;
-    place[1] = bus;
-    place[2] = slot;
-    place[3] = function;
+    place[0] = count == 3 ? numbers[0] : 0;
+    place[1] = numbers[count - 2];
+    place[2] = numbers[count - 1];
     return true;
 }
 
 nvmlReturn_t nvp_h_by_bus_id(const char *bus_id, nvmlDevice_t *handle)
 {
     static const uint16_t ids[] = {NVP_F_pci_domain, NVP_F_pci_bus, NVP_F_pci_device, NVP_F_pci_function};
-    uint64_t wanted[4], place[4];
+    uint64_t wanted[4], place;
     if (!parse_bus_id(bus_id, wanted))
         return NVML_ERROR_INVALID_ARGUMENT;
     for (unsigned int i = 1; i <= nvp_device_count; i++) {
-        nvmlReturn_t code = nvp_resolve(&nvp_devices[i], ids, 3, place);
-        if (nvp_number_or(&nvp_devices[i], ids[3], 0, &place[3]) == NVML_SUCCESS && place[3] != wanted[3])
-            continue;
-        if (code == NVML_SUCCESS && memcmp(place, wanted, 3 * sizeof place[0]) == 0)
+        bool same = true;
+        for (int part = 0; same && part < 4; part++)
+            same = nvp_identity_number(&nvp_devices[i], ids[part], &place) ? place == wanted[part] : part == 3;
+        if (same)
             return give(&nvp_devices[i], handle);
     }
     return NVML_ERROR_NOT_FOUND;

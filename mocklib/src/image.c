@@ -135,7 +135,7 @@ const struct nvp_image *nvp_image_open(const char *path, bool quiet)
     struct stat status;
     const char *fault = NULL;
     void *bytes = MAP_FAILED;
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    const int file = open(path, O_RDONLY | NVP_OPEN);
     if (file < 0) {
         if (!quiet)
             nvp_say("%s: %s; make it with: nvparity compile PROFILE", path, strerror(errno));

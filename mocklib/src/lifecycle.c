@@ -35,8 +35,24 @@ static void end_handles(void)
     nvp_event_sets_end();
 }
 
+/* A child of fork has one thread; whatever another was doing must not leave the child a mutex that nobody holds. */
+static void before_fork(void)
+{
+    pthread_mutex_lock(&lock);
+    nvp_state_before_fork();
+}
+
+static void after_fork(void)
+{
+    nvp_state_after_fork();
+    pthread_mutex_unlock(&lock);
+}
+
 static nvmlReturn_t first_init(void)
 {
+    static bool watched;
+    if (!watched)
+        watched = pthread_atfork(before_fork, after_fork, after_fork) == 0;
     nvmlReturn_t code = nvp_image_ensure();
     if (code != NVML_SUCCESS)
         return code;
@@ -84,6 +100,16 @@ nvmlReturn_t nvp_h_shutdown(void)
     }
     pthread_mutex_unlock(&lock);
     return code;
+}
+
+/* dlclose, or the process's end: a client that loads and unloads the library again and again, as go-nvml does, must not run out of mappings.
+ * Where somebody did not shut down, threads may still be reading. */
+__attribute__((destructor)) static void end(void)
+{
+    if (nvp_initialised())
+        return;
+    nvp_state_release();
+    nvp_image_release();
 }
 
 /* Versions answer before init too: then the image is looked for without giving out handles. */

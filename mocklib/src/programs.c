@@ -6,10 +6,12 @@ static struct nvp_field *field_at(unsigned char *half, unsigned int id)
     return (struct nvp_field *)(void *)(half + sizeof(struct nvp_record)) + id;
 }
 
-/* A bound that has a code is open (ledger F05). */
+/* A bound that has a code is open (ledger F05); the step's own value is the least that is ever taken. */
 static nvmlReturn_t check_range(const struct nvp_device *device, const unsigned char *half, const struct nvp_step *step, uint64_t value)
 {
     uint64_t bound;
+    if (value < step->value)
+        return (nvmlReturn_t)step->code;
     if (step->low < NVP_DEVICE_FIELD_COUNT && nvp_field_in(device, half, step->low, &bound) == NVML_SUCCESS && value < bound)
         return (nvmlReturn_t)step->code;
     if (step->high < NVP_DEVICE_FIELD_COUNT && nvp_field_in(device, half, step->high, &bound) == NVML_SUCCESS && value > bound)

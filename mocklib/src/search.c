@@ -2,10 +2,12 @@
 #include "nvp.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,7 +15,7 @@ const struct nvp_image *nvp_image;
 char nvp_image_path[NVP_PATH_SIZE];
 
 /* An environment variable with a value; none for a set-user-id program. */
-static const char *environment(const char *name)
+const char *nvp_environment(const char *name)
 {
     const char *value = getauxval(AT_SECURE) ? NULL : getenv(name);
     return value != NULL && value[0] != '\0' ? value : NULL;
@@ -57,18 +59,20 @@ static const struct nvp_image *image_of_profile(const char *profile)
     char path[NVP_PATH_SIZE];
     struct stat status;
     bool stale = false;
+    errno = 0;
     const char *name = strrchr(profile, '/') ? strrchr(profile, '/') + 1 : profile;
     const char *dot = strrchr(name, '.');
     const int stem = dot ? (int)(dot - profile) : (int)strlen(profile);
     const int stem_of_name = stem - (int)(name - profile);
-    if (stat(profile, &status) != 0) {
-        nvp_say("%s: no such profile; serving the built-in default", profile);
+    if (strlen(profile) >= NVP_PATH_SIZE || stat(profile, &status) != 0 || !S_ISREG(status.st_mode)) {
+        const char *why = strlen(profile) >= NVP_PATH_SIZE ? "its name is too long" : errno ? strerror(errno) : "it is no regular file";
+        nvp_say("%.*s: cannot be read as a profile: %s; serving the built-in default", strlen(profile) < NVP_PATH_SIZE ? NVP_PATH_SIZE : 64, profile, why);
         return NULL;
     }
     const struct nvp_image *image = NULL;
     if (nvp_format(path, sizeof path, "%.*s.nvpimg", stem, profile))
         image = candidate(profile, &status, path, &stale);
-    const char *cache = environment("XDG_CACHE_HOME"), *home = environment("HOME");
+    const char *cache = nvp_environment("XDG_CACHE_HOME"), *home = nvp_environment("HOME");
     if (image == NULL && (cache || home) &&
         nvp_format(path, sizeof path, "%s%s/nvparity/%.*s.nvpimg", cache ? cache : home, cache ? "" : "/.cache", stem_of_name, name))
         image = candidate(profile, &status, path, &stale);
@@ -99,14 +103,24 @@ static const struct nvp_image *searched(void)
     return NULL;
 }
 
+/* When the library is unloaded and nobody uses it. */
+void nvp_image_release(void)
+{
+    if (nvp_image)
+        munmap((void *)(uintptr_t)nvp_image, nvp_image->size);
+    nvp_image = NULL;
+}
+
 /* NULL means: an image was asked for by name and cannot be served. */
 const struct nvp_image *nvp_find_image(void)
 {
-    const char *named = environment("NVPARITY_IMAGE"), *profile = environment("MOCK_NVML_CONFIG");
+    const char *named = nvp_environment("NVPARITY_IMAGE"), *profile = nvp_environment("MOCK_NVML_CONFIG");
     nvp_image_path[0] = '\0';
     if (named) {
-        (void)nvp_format(nvp_image_path, sizeof nvp_image_path, "%s", named);
-        return nvp_image_open(named, false);
+        if (nvp_format(nvp_image_path, sizeof nvp_image_path, "%s", named))
+            return nvp_image_open(named, false);
+        nvp_say("NVPARITY_IMAGE: its %zu characters are too long for a file's name", strlen(named));
+        return NULL;
     }
     const struct nvp_image *image = profile ? image_of_profile(profile) : searched();
     return image ? image : nvp_image_default();
@@ -137,7 +151,7 @@ nvmlReturn_t nvp_image_ensure(void)
     static const char *const names[] = {"NVPARITY_IMAGE", "MOCK_NVML_CONFIG", "MOCK_NVML_NUM_DEVICES", "MOCK_NVML_DRIVER_VERSION"};
     uint64_t asking = 0xcbf29ce484222325ULL;
     for (unsigned int i = 0; i < sizeof names / sizeof names[0]; i++)
-        asking = mixed(asking, environment(names[i]));
+        asking = mixed(asking, nvp_environment(names[i]));
     /* the same request again keeps the mapping, unless the file was replaced */
     if (nvp_image && asking == asked && (nvp_image_path[0] == '\0' || unchanged(nvp_image_path, &mapped)))
         return NVML_SUCCESS;

@@ -58,7 +58,7 @@ bool nvp_sha256_file(const char *path, uint8_t digest[32])
     unsigned char buffer[4096 + 128];
     uint64_t total = 0;
     size_t used = 0;
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    const int file = open(path, O_RDONLY | NVP_OPEN);
     if (file < 0)
         return false;
     ssize_t got;

@@ -2,11 +2,11 @@
  * generation; a reader takes the half that the generation names and looks again.  A writer may die at any store: nothing needs repair. */
 #include "nvp.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/auxv.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -15,16 +15,27 @@
 
 #define LOCK_WAIT_MS 1000
 
+/* A state that is mapped: which file it is, so that the same one is not mapped again. */
+struct mapped {
+    unsigned char *bytes;
+    uint64_t size;
+    dev_t device;
+    ino_t inode;
+};
+
+/* What lies at the state's path. */
+enum found { SOUND, NOTHING, FOREIGN };
+
 static const uint64_t no_generation;
 static char state_path[NVP_PATH_SIZE];
 static bool named;
+static struct mapped attached;
 
-/* The write in progress; one at a time in a process, one at a time on the node. */
+/* The write in progress; one at a time in a process, one at a time on the node.  The mutex also guards the path and what is attached. */
 static struct {
     pthread_mutex_t mutex;
     int lock;
-    unsigned char *bytes;
-    uint64_t size;
+    struct mapped map;
     struct nvp_state_record *record;
 } write_now = {.mutex = PTHREAD_MUTEX_INITIALIZER, .lock = -1};
 
@@ -65,19 +76,21 @@ void nvp_bind_records(void)
 /* Room is left for what is written beside the state: the lock, and the new file before its rename. */
 static bool set_path(const char *beside, const char *ending)
 {
-    return nvp_format(state_path, sizeof state_path - 32, "%s%s", beside, ending);
+    if (nvp_format(state_path, sizeof state_path - 32, "%s%s", beside, ending))
+        return true;
+    nvp_say("a name of %zu characters is too long for the state; settings answer NO_PERMISSION", strlen(beside));
+    return false;
 }
 
 /* MOCK_NVML_STATE, else beside the document of MOCK_NVML_OVERRIDES, else beside the image where its folder can be written, else nowhere. */
 static bool find_path(void)
 {
-    const bool secure = getauxval(AT_SECURE) != 0;
-    const char *state = secure ? NULL : getenv("MOCK_NVML_STATE"), *overrides = secure ? NULL : getenv("MOCK_NVML_OVERRIDES");
+    const char *state = nvp_environment("MOCK_NVML_STATE"), *overrides = nvp_environment("MOCK_NVML_OVERRIDES");
     char folder[NVP_PATH_SIZE];
-    named = state && *state;
+    named = state != NULL;
     if (named)
         return set_path(state, "");
-    if (overrides && *overrides)
+    if (overrides)
         return set_path(overrides, ".nvpstate");
     if (nvp_image_path[0] == '\0')
         return false;
@@ -98,24 +111,48 @@ static bool sound(const struct nvp_state *state, uint64_t size)
            state->first >= sizeof *state && state->first <= size && state->record_count <= (size - state->first) / state->stride;
 }
 
-/* The file's mapping, or NULL; a file of another image, of no state at all or cut short is none. */
-static unsigned char *map_state(int protection, uint64_t *size)
+/* Whether an open file that holds no state we can use may be replaced by one: it is empty, or a state of another image or version.  Anything else
+ * is somebody's file under a name that was meant for the state. */
+static enum found replaceable(int file, const struct stat *status)
+{
+    uint64_t magic;
+    const bool ours = pread(file, &magic, sizeof magic, 0) == sizeof magic && magic == NVP_STATE_MAGIC;
+    return status->st_size == 0 || ours ? NOTHING : FOREIGN;
+}
+
+static enum found map_open(int file, int protection, struct mapped *map)
 {
     struct stat status;
-    unsigned char *bytes = NULL;
-    const int file = open(state_path, (protection & PROT_WRITE ? O_RDWR : O_RDONLY) | O_CLOEXEC);
-    if (file < 0)
-        return NULL;
-    if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size >= (off_t)sizeof(struct nvp_state)) {
-        *size = (uint64_t)status.st_size;
-        void *place = mmap(NULL, *size, protection, MAP_SHARED, file, 0);
-        if (place != MAP_FAILED && sound(place, *size))
-            bytes = place;
-        else if (place != MAP_FAILED)
-            munmap(place, *size);
+    if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode))
+        return FOREIGN;
+    if (status.st_size < (off_t)sizeof(struct nvp_state))
+        return replaceable(file, &status);
+    const uint64_t size = (uint64_t)status.st_size;
+    if (protection == PROT_READ && attached.bytes && attached.size == size && attached.device == status.st_dev && attached.inode == status.st_ino &&
+        sound((const void *)attached.bytes, size)) {
+        *map = attached;
+        return SOUND;
     }
+    void *place = mmap(NULL, size, protection, MAP_SHARED, file, 0);
+    if (place == MAP_FAILED)
+        return FOREIGN;
+    if (sound(place, size)) {
+        *map = (struct mapped){place, size, status.st_dev, status.st_ino};
+        return SOUND;
+    }
+    munmap(place, size);
+    return replaceable(file, &status);
+}
+
+/* The file's mapping where it is a sound state of this image. */
+static enum found map_state(int protection, struct mapped *map)
+{
+    const int file = open(state_path, (protection & PROT_WRITE ? O_RDWR : O_RDONLY) | NVP_OPEN);
+    if (file < 0)
+        return errno == ENOENT ? NOTHING : FOREIGN;
+    const enum found found = map_open(file, protection, map);
     close(file);
-    return bytes;
+    return found;
 }
 
 static struct nvp_state_record *record_at(unsigned char *bytes, unsigned int record)
@@ -136,16 +173,18 @@ static void attach_one(struct nvp_device *device, unsigned char *bytes)
     __atomic_store_n(&device->generation, &record->generation, __ATOMIC_RELEASE);
 }
 
-static bool attach(void)
+/* Every device reads the state that lies at the path, where one does.  What was attached before stays mapped: a reader may be in it. */
+static enum found attach(void)
 {
-    uint64_t size;
-    unsigned char *bytes = map_state(PROT_READ, &size);
-    if (bytes == NULL)
-        return false;
-    attach_one(&nvp_node, bytes);
+    struct mapped map;
+    const enum found found = map_state(PROT_READ, &map);
+    if (found != SOUND)
+        return found;
+    attached = map;
+    attach_one(&nvp_node, map.bytes);
     for (unsigned int i = 0; i < nvp_image->device_count; i++)
-        attach_one(&nvp_devices[i + 1], bytes);
-    return true;
+        attach_one(&nvp_devices[i + 1], map.bytes);
+    return SOUND;
 }
 
 static uint64_t larger(uint64_t a, uint64_t b)
@@ -174,10 +213,12 @@ static bool create(void)
     state.stride = sizeof(struct nvp_state_record) + 2 * (uint64_t)state.capacity;
     state.size = state.first + state.record_count * state.stride;
     (void)nvp_format(aside, sizeof aside, "%s.new.%ld", state_path, (long)getpid());
-    const int file = open(aside, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    unlink(aside); /* the lock is held: what lies there is left from a writer that was killed */
+    const int file = open(aside, O_RDWR | O_CREAT | O_EXCL | NVP_OPEN, 0666);
     if (file < 0)
         return false;
-    bool good = ftruncate(file, (off_t)state.size) == 0 && pwrite(file, &state, sizeof state, 0) == sizeof state;
+    /* every block now: on a full disk a store into a hole would end the process */
+    bool good = posix_fallocate(file, 0, (off_t)state.size) == 0 && pwrite(file, &state, sizeof state, 0) == sizeof state;
     good = good && put_record(file, &state, 0, &nvp_image->node);
     for (unsigned int i = 0; good && i < nvp_image->device_count; i++)
         good = put_record(file, &state, i + 1, &entries[i]);
@@ -193,7 +234,7 @@ static int take_lock(nvmlReturn_t *code)
 {
     char path[NVP_PATH_SIZE + 8];
     (void)nvp_format(path, sizeof path, "%s.lock", state_path);
-    const int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    const int lock = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | NVP_OPEN, 0666);
     *code = NVML_ERROR_NO_PERMISSION;
     if (lock < 0)
         return -1;
@@ -210,55 +251,107 @@ static int take_lock(nvmlReturn_t *code)
     return lock;
 }
 
+/* Unlocked by hand: a child that another thread forks meanwhile holds a copy of the descriptor, and closing ours would leave the lock to it. */
+static void give_lock(int lock)
+{
+    if (lock < 0)
+        return;
+    flock(lock, LOCK_UN);
+    close(lock);
+}
+
+/* A fresh state where none lies, and every device reading it; the lock is held. */
+static enum found renew(enum found found)
+{
+    return found == NOTHING && create() ? attach() : found;
+}
+
 /* At init: the state that is there; one that MOCK_NVML_STATE names is made, so that what another process sets later is seen here. */
-void nvp_state_attach(void)
+static void attach_or_create(void)
 {
     nvmlReturn_t code;
-    if (!find_path()) {
-        state_path[0] = '\0';
-        return;
+    enum found found = attach();
+    if (found == NOTHING && named) {
+        const int lock = take_lock(&code);
+        if (lock >= 0)
+            found = renew(attach());
+        give_lock(lock);
     }
-    if (attach() || !named)
-        return;
-    const int lock = take_lock(&code);
-    if (lock < 0 || (!attach() && (!create() || !attach())))
-        nvp_say("%s: cannot be used as state; settings answer NO_PERMISSION", state_path);
-    if (lock >= 0)
-        close(lock);
+    if (found == FOREIGN || (named && found != SOUND))
+        nvp_say("%s: cannot be used as state%s; settings answer NO_PERMISSION", state_path, found == FOREIGN ? " and is left as it is" : "");
+}
+
+void nvp_state_attach(void)
+{
+    pthread_mutex_lock(&write_now.mutex);
+    if (find_path())
+        attach_or_create();
+    else
+        state_path[0] = '\0';
+    pthread_mutex_unlock(&write_now.mutex);
+}
+
+/* A fork waits for the write in progress, so that a child starts with the mutex free and without a copy of the lock. */
+void nvp_state_before_fork(void)
+{
+    pthread_mutex_lock(&write_now.mutex);
+}
+
+void nvp_state_after_fork(void)
+{
+    pthread_mutex_unlock(&write_now.mutex);
+}
+
+/* When the library is unloaded and nobody uses it. */
+void nvp_state_release(void)
+{
+    if (attached.bytes)
+        munmap(attached.bytes, attached.size);
+    attached.bytes = NULL;
 }
 
 static void end_write(void)
 {
-    if (write_now.bytes)
-        munmap(write_now.bytes, write_now.size);
-    if (write_now.lock >= 0)
-        close(write_now.lock);
-    write_now.bytes = NULL;
+    if (write_now.map.bytes)
+        munmap(write_now.map.bytes, write_now.map.size);
+    give_lock(write_now.lock);
+    write_now.map.bytes = NULL;
     write_now.record = NULL;
     write_now.lock = -1;
     pthread_mutex_unlock(&write_now.mutex);
+}
+
+/* The state mapped for writing and attached, or a code: one that is not there yet is made, and what another process put there is read from now on. */
+static nvmlReturn_t open_for_write(const struct nvp_device *device)
+{
+    nvmlReturn_t code = NVML_ERROR_NO_PERMISSION;
+    if (state_path[0])
+        write_now.lock = take_lock(&code);
+    if (write_now.lock < 0)
+        return code;
+    enum found found = map_state(PROT_READ | PROT_WRITE, &write_now.map);
+    if (found == NOTHING && renew(found) == SOUND)
+        found = map_state(PROT_READ | PROT_WRITE, &write_now.map);
+    if (found != SOUND)
+        return NVML_ERROR_NO_PERMISSION;
+    const bool other = attached.bytes == NULL || attached.device != write_now.map.device || attached.inode != write_now.map.inode;
+    if (other && attach() != SOUND)
+        return NVML_ERROR_NO_PERMISSION;
+    /* a handle of an image served before may be of a device that this one lacks */
+    return device->record < ((const struct nvp_state *)(const void *)write_now.map.bytes)->record_count ? NVML_SUCCESS : NVML_ERROR_INVALID_ARGUMENT;
 }
 
 /* The half to edit of a device's record, a copy of the current one; NULL and a code where nothing can be written.  Ends with commit or abandon. */
 unsigned char *nvp_state_edit(const struct nvp_device *device, nvmlReturn_t *code)
 {
     pthread_mutex_lock(&write_now.mutex);
-    *code = NVML_ERROR_NO_PERMISSION;
-    if (state_path[0])
-        write_now.lock = take_lock(code);
-    if (write_now.lock >= 0) {
-        write_now.bytes = map_state(PROT_READ | PROT_WRITE, &write_now.size);
-        if (write_now.bytes == NULL && create() && attach())
-            write_now.bytes = map_state(PROT_READ | PROT_WRITE, &write_now.size);
-        if (write_now.bytes == NULL)
-            *code = NVML_ERROR_NO_PERMISSION;
-    }
-    if (write_now.bytes == NULL) {
+    *code = open_for_write(device);
+    if (*code != NVML_SUCCESS) {
         end_write();
         return NULL;
     }
-    const uint64_t capacity = ((const struct nvp_state *)(const void *)write_now.bytes)->capacity;
-    write_now.record = record_at(write_now.bytes, device->record);
+    const uint64_t capacity = ((const struct nvp_state *)(const void *)write_now.map.bytes)->capacity;
+    write_now.record = record_at(write_now.map.bytes, device->record);
     const uint64_t generation = write_now.record->generation;
     unsigned char *halves = (unsigned char *)(write_now.record + 1);
     const uint64_t *from = (const void *)(halves + (generation & 1) * capacity);

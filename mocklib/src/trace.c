@@ -11,7 +11,7 @@ unsigned char nvp_flag[NVP_FUNCTION_COUNT];
 
 static void say(const char *format, va_list items)
 {
-    char line[1024];
+    char line[2 * NVP_PATH_SIZE + 512]; /* a file and the command that mends it */
     int length = snprintf(line, sizeof line, "nvparity: ");
     length += vsnprintf(line + length, sizeof line - (size_t)length - 1, format, items);
     if (length >= (int)sizeof line - 1)
@@ -79,8 +79,8 @@ nvmlReturn_t nvp_traced(unsigned int function, nvmlReturn_t code)
 /* Before any call: the trace switch, and slot 0, which no handle may ever match. */
 __attribute__((constructor)) static void begin(void)
 {
-    const char *asked = getenv("MOCK_NVML_DEBUG");
-    nvp_tracing = asked != NULL && asked[0] != '\0';
+    const char *asked = nvp_environment("MOCK_NVML_DEBUG");
+    nvp_tracing = asked != NULL;
     nvp_devices[0].expect = ~(uint64_t)0;
     if (nvp_tracing)
         nvp_set_flags();

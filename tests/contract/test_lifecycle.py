@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from mocklib import calls
 from mocklib.binding import Nvml
 from mocklib.image import FieldValue, ImageSpec
 from tests.contract import boards
@@ -76,6 +77,41 @@ def test_a_device_that_is_not_present_is_lost_for_every_reading(serve: Serve) ->
     lost = nvml.slot(None, 81, "handle", 1).out["value"]
     assert {nvml.call(name, lost).code for name in ("nvmlDeviceGetName", "nvmlDeviceGetPowerUsage", "nvmlDeviceGetMemoryInfo")} == {15}
     assert nvml.field_values(lost, [(82, 0)])[0].code == 15
+
+
+def test_a_lost_device_answers_so_from_every_function_that_takes_a_device(serve: Serve) -> None:
+    nvml, _ = serve(boards.spec(2, modes=[frozenset({"present"}), frozenset()]))
+    lost = nvml.slot(None, 81, "handle", 1).out["value"]
+    event_set = nvml.call("nvmlEventSetCreate").out["set"]
+    more = {"nvmlDeviceRegisterEvents": {"set": event_set}, "nvmlGpmQueryDeviceSupport": {"gpmSupport.version": 1}}
+    asked = {}
+    for name, params in calls.signatures().FUNCTIONS.items():
+        roles = [role for _, _, role in params]
+        other = any("vgpu" in kind.lower() for _, kind, _ in params) or ("handle" in roles and name not in more)  # none of these can be given
+        if "device" in roles and not other:
+            second = {param: lost for param, _, role in params[1:] if role == "device"}
+            asked[name] = nvml.call(name, lost, second | more.get(name, {})).code
+    assert len(asked) > 200
+    assert {name: code for name, code in asked.items() if code != 15} == {"nvmlDeviceGetFieldValues": 2}  # a code in each entry; here none is asked
+
+
+def test_lookups_find_a_lost_device_and_say_so(serve: Serve) -> None:
+    nvml, _ = serve(boards.spec(2, modes=[frozenset({"present"}), frozenset()]))
+    board = boards.device(1)
+    lookups = {"HandleByIndex_v2": {"index": 1}, "HandleByUUID": {"uuid": board["uuid"].value}, "HandleBySerial": {"serial": board["serial"].value}}
+    lookups["HandleByPciBusId_v2"] = {"pciBusId": board["pci.bus_id"].value}
+    assert {name: nvml.call(f"nvmlDeviceGet{name}", None, given).code for name, given in lookups.items()} == dict.fromkeys(lookups, 15)
+
+
+def test_policies_without_a_counter_never_held_a_counting_board_back(serve: Serve) -> None:
+    counters = "clocks_throttle_reasons.counters."
+    nvml, handle = serve(boards.spec(devices=[boards.device() | {f"{counters}sw_power_cap_us": FieldValue(5000)}]))
+    seen = {policy: nvml.call("nvmlDeviceGetViolationStatus", handle, {"perfPolicyType": policy}) for policy in range(13)}
+    codes = dict.fromkeys(range(13), 0) | dict.fromkeys((6, 7, 8, 9, 12), 2) | {10: 3}
+    assert {policy: answer.code for policy, answer in seen.items()} == codes
+    assert {policy: seen[policy].out["violTime.violationTime"] for policy in (0, 3, 4, 5, 11)} == {0: 5000, 3: 0, 4: 0, 5: 0, 11: 0}
+    nvml, handle = serve(boards.spec(devices=[boards.device() | {f"{counters}sw_power_cap_us": FieldValue(status=3)}]))
+    assert nvml.call("nvmlDeviceGetViolationStatus", handle, {"perfPolicyType": 3}).code == 3
 
 
 def test_ecc_counters_need_the_mode(serve: Serve) -> None:

@@ -23,7 +23,13 @@ def test_a_probe_says_how_long_the_list_is(serve: Serve) -> None:
     nvml, handle = serve()
     assert probe(nvml, "nvmlDeviceGetSupportedMemoryClocks", handle, 0) == (7, 3)
     assert probe(nvml, "nvmlDeviceGetComputeRunningProcesses_v3", handle, 0) == (7, 2)
-    assert probe(nvml, "nvmlDeviceGetSupportedMemoryClocks", handle, 99) == (7, 3)
+
+
+@pytest.mark.parametrize("function", ["nvmlDeviceGetSupportedMemoryClocks", "nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetAccountingPids"])
+def test_a_count_without_a_list_is_invalid_and_stays_as_it_was(serve: Serve, function: str) -> None:
+    nvml, handle = serve()
+    assert probe(nvml, function, handle, 1) == (2, 1)
+    assert probe(nvml, function, handle, 99) == (2, 99)
 
 
 def test_too_short_a_list_is_not_written(serve: Serve) -> None:
@@ -36,8 +42,8 @@ def test_too_short_a_list_is_not_written(serve: Serve) -> None:
 def test_an_empty_list_is_success_and_zero(serve: Serve) -> None:
     empty = boards.device(processes__compute=FieldValue(()), clocks__supported=FieldValue(()), retired_pages__single_bit=FieldValue(Pages(0)))
     nvml, handle = serve(boards.spec(devices=[empty]))
-    assert probe(nvml, "nvmlDeviceGetComputeRunningProcesses_v3", handle, 10) == (0, 0)
-    assert probe(nvml, "nvmlDeviceGetSupportedMemoryClocks", handle, 10) == (0, 0)
+    assert probe(nvml, "nvmlDeviceGetComputeRunningProcesses_v3", handle, 0) == (0, 0)
+    assert probe(nvml, "nvmlDeviceGetSupportedMemoryClocks", handle, 0) == (0, 0)
     assert nvml.call("nvmlDeviceGetRetiredPages", handle, {"cause": 0}).out == {"pageCount": 0, "addresses": []}
 
 
@@ -99,6 +105,18 @@ def test_a_bus_id_is_found_in_any_width(serve: Serve, asked: str) -> None:
     assert nvml.call("nvmlDeviceGetHandleByPciBusId_v2", None, {"pciBusId": asked}).out["device"] == nvml.device(1)
 
 
+NO_BUS_IDS = [
+    "", ":", "0", "0000:", "-1:02:00", "+0000:02:00.0", " 0000:02:00.0", "0x0:02:00.0", "0000:02:00.0 ", "0000:02:00.00", "0000:02:00.",
+    "0000:02:00junk", "000000000:02:00.0", "0000:002:00.0", "0000:02:00.0\n", "9999:02", "0000:02:00:0",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("asked", NO_BUS_IDS)
+def test_what_is_no_bus_id_is_invalid(serve: Serve, asked: str) -> None:
+    nvml, _ = serve(boards.spec(3))
+    assert nvml.call("nvmlDeviceGetHandleByPciBusId_v2", None, {"pciBusId": asked}).code == 2
+
+
 def test_lookups_of_what_is_not_there_are_not_found(serve: Serve) -> None:
     nvml, _ = serve(boards.spec(3))
     assert nvml.call("nvmlDeviceGetHandleByPciBusId_v2", None, {"pciBusId": "0000:09:00.0"}).code == 6
@@ -121,6 +139,18 @@ def test_field_values_carry_their_own_code_type_and_the_frozen_instant(serve: Se
     assert (limit.value_type, limit.value) == (5, -8)
     assert (unknown.code, past.code) == (3, 2)
     assert {entry.timestamp_us for entry in (memory, power, past)} == {boards.AT_NS // 1000}
+
+
+def test_a_value_fills_the_whole_union(serve: Serve) -> None:
+    nvml, handle = serve()
+    values = nvml.ffi.new("nvmlFieldValue_t[]", 2)
+    nvml.ffi.memmove(values, b"\xa5" * nvml.ffi.sizeof(values), nvml.ffi.sizeof(values))
+    for entry, number in zip(values, (82, 193), strict=True):
+        entry.fieldId, entry.scopeId = number, 0
+    assert nvml.library.nvmlDeviceGetFieldValues(nvml.ffi.cast("nvmlDevice_t", handle), 2, values) == 0
+    board = boards.device()
+    assert values[0].value.ullVal == board["thermal.temperature_memory_c"].value
+    assert values[1].value.ullVal == board["thermal.tlimit.shutdown_c"].value & 0xFFFFFFFF
 
 
 def test_a_scope_that_is_not_listed_is_not_supported(serve: Serve) -> None:

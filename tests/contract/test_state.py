@@ -66,6 +66,11 @@ def test_an_unknown_constraint_is_open(serve: Serve, state_path: Path) -> None:
     assert [set_limit(nvml, handle, 1_000_000), set_limit(nvml, handle, MIN - 1)] == [0, 2]
 
 
+def test_no_limit_at_all_is_no_limit_even_where_the_constraints_are_open(serve: Serve, state_path: Path) -> None:
+    nvml, handle = serve(limited(given={"power.min_limit_mw": FieldValue(status=3), "power.max_limit_mw": FieldValue(status=3)}))
+    assert [set_limit(nvml, handle, 0), set_limit(nvml, handle, 1)] == [2, 0]
+
+
 def test_a_board_without_a_limit_says_so(serve: Serve, state_path: Path) -> None:
     nvml, handle = serve(limited(given={"power.requested_limit_mw": FieldValue(status=3)}))
     assert set_limit(nvml, handle, NOW) == 3
@@ -116,12 +121,32 @@ def test_a_state_of_another_image_is_not_used(serve: Serve, state_path: Path) ->
     assert len(state.read(state_path).devices) == 1
 
 
-@pytest.mark.parametrize("data", [b"", b"x" * 500, b"\0" * 100_000], ids=["empty", "text", "zeros"])
-def test_a_state_that_is_none_is_replaced(serve: Serve, state_path: Path, data: bytes) -> None:
-    state_path.write_bytes(data)
+def test_an_empty_file_becomes_the_state(serve: Serve, state_path: Path) -> None:
+    state_path.touch()
     nvml, handle = serve(limited())
     assert set_limit(nvml, handle, MIN) == 0
     assert limits(nvml, handle) == (MIN, MIN)
+
+
+def test_a_state_cut_short_is_replaced(serve: Serve, state_path: Path) -> None:
+    state.create(state_path, image.pack(limited()))
+    os.truncate(state_path, 5000)
+    nvml, handle = serve(limited())
+    assert set_limit(nvml, handle, MIN) == 0
+    assert limits(nvml, handle) == (MIN, MIN)
+
+
+@pytest.mark.parametrize("data", [b"x" * 500, b"\0" * 100_000, b"a: 1\n"], ids=["text", "zeros", "short"])
+def test_somebodys_file_under_the_states_name_is_left_as_it_is(
+    serve: Serve, state_path: Path, data: bytes, capfd: pytest.CaptureFixture[str]
+) -> None:
+    state_path.write_bytes(data)
+    nvml, handle = serve(limited())
+    said = capfd.readouterr().err
+    assert (said.count("\n"), str(state_path) in said, "is left as it is" in said) == (1, True, True)
+    assert set_limit(nvml, handle, MIN) == 4
+    assert limits(nvml, handle) == (NOW, NOW)
+    assert state_path.read_bytes() == data
 
 
 def test_overrides_reach_a_running_reader_and_reset_takes_them_back(serve: Serve, state_path: Path) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import random
 import zlib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mocklib import fields, image
+from mocklib import fields, image, state, structs
 from mocklib.image import Clock, FieldId, FieldValue, ImageError, ImageSpec, Pages, Process, Slot, Source, Track
+from mocklib.state import StateError
 
 VALUES: dict[str, Any] = {
     "u64": [0, 1, 0xFFFFFFFFFFFFFFFF],
@@ -104,3 +106,51 @@ def test_an_image_is_put_in_place_whole(tmp_path: Path) -> None:
     image.write(path, b"two")
     assert path.read_bytes() == b"two"
     assert [item.name for item in path.parent.iterdir()] == ["x.nvpimg"]
+
+
+def spoiled(data: bytes, chosen: random.Random, words: range) -> bytes:
+    """``data`` with one to three random 32-bit words at ``words``, small ones as likely as any."""
+    made = bytearray(data)
+    for _ in range(chosen.randrange(1, 4)):
+        place = chosen.choice(words)
+        made[place : place + 4] = chosen.randrange(1 << chosen.choice((4, 12, 31, 32))).to_bytes(4, "little")
+    return bytes(made)
+
+
+def full() -> bytes:
+    """An image with every kind of value, and with fields that move."""
+    device = {FIRST[kind]: FieldValue(values[-1]) for kind, values in VALUES.items()}
+    moving = {"pcie.replay_counter": FieldValue(4, kind=1, rate=3), "utilization.gpu": FieldValue(0, kind=2, rate=0)}
+    return image.pack(ImageSpec(devices=[device | moving] * 2, tracks=(Track((1, 2, 3), 10, loop=True),)))
+
+
+def test_random_words_in_an_image_are_read_or_refused() -> None:
+    chosen, sound, refused = random.Random(5), full(), 0
+    for _ in range(400):
+        try:
+            image.read(image.seal(spoiled(sound, chosen, range(0, len(sound) - 4, 4))))
+        except ImageError:
+            refused += 1
+    assert 10 < refused < 390
+
+
+@pytest.mark.parametrize("kept", [0, 8, 100, 176, 200, 1000, 5000])
+def test_a_sealed_image_that_was_cut_is_refused(kept: int) -> None:
+    with pytest.raises(ImageError):
+        image.read(image.seal(full()[:kept].ljust(64, b"\0")))
+
+
+def test_random_words_in_a_state_are_read_or_refused(tmp_path: Path) -> None:
+    chosen, path = random.Random(6), tmp_path / "state"
+    state.create(path, full())
+    fresh, refused = path.read_bytes(), 0
+    record = fresh.index(structs.constants()["NVP_RECORD_MAGIC"].to_bytes(4, "little"))
+    for round_ in range(300):
+        words = range(0, len(fresh) - 4, 4) if round_ % 2 else range(record, record + 200, 4)  # anywhere; the head and the first fields of the node
+        path.write_bytes(spoiled(fresh, chosen, words))
+        try:
+            state.read(path)
+            state.override(path, 0, {FIRST["string"]: FieldValue("x")})
+        except StateError:
+            refused += 1
+    assert refused > 3

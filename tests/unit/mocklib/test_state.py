@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import os
 from pathlib import Path
 
 import pytest
@@ -112,3 +113,28 @@ def test_a_writer_gives_up_where_another_holds_the_lock(path: Path, monkeypatch:
         with pytest.raises(state.StateError, match="holds its lock"):
             state.override(path, 0, {"brand": FieldValue(5)})
     state.override(path, 0, {"brand": FieldValue(5)})
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(state.StateError, match="no regular file"):
+        state.read(tmp_path / "pipe")
+
+
+def test_the_lock_is_let_go_although_a_child_holds_a_copy_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "state"
+    state.create(path, image.pack(SPEC))
+    copies: list[int] = []
+    real = fcntl.flock
+
+    def copying(lock: int, how: int) -> None:
+        copies.append(os.dup(lock))
+        real(lock, how)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fcntl, "flock", copying)
+        state.override(path, 0, {"name": FieldValue("first")})
+    state.override(path, 0, {"name": FieldValue("second")})
+    assert state.read(path).devices[0].values["name"] == FieldValue("second")
+    for copy in copies:
+        os.close(copy)
