@@ -23,7 +23,9 @@ def main(arguments: list[str]) -> int:
     end, seen, slowest = Path(arguments[1]), set(), 0
     sys.stdout.write("ready\n")
     sys.stdout.flush()
-    while not end.exists():
+    ended = False
+    while not ended:  # one more round after the end: what was set last must be seen
+        ended = end.exists()
         for _ in range(2000):
             start = time.thread_time_ns()
             code = function(device, limit)
