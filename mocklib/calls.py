@@ -20,6 +20,10 @@ class BindingError(RuntimeError):
     """The binding's modules or the library cannot be loaded, or a call is not one of NVML's; the message says which and what to do."""
 
 
+LONGEST_LIST = 1 << 20
+"""Entries a list is made for: a count may come from a hostile image."""
+
+
 def built_folder() -> Path:
     """The folder of the generated modules: mocklib/_built in a wheel, build/gen in a checkout."""
     for folder in (HERE / "_built", HERE.parent / "build" / "gen"):
@@ -140,8 +144,8 @@ class Call:
         return made if not versions or actual == own else self.ffi.cast(f"{own} *", made)
 
     def grow(self) -> bool:
-        """After INSUFFICIENT_SIZE: make the lists as long as the count says; False where the call has none."""
-        if self.count is None or not self.count[0] or not self.lists:
+        """After INSUFFICIENT_SIZE: make the lists as long as the count says; False where the call has none, or the count is no list's."""
+        if self.count is None or not 0 < self.count[0] <= LONGEST_LIST or not self.lists:
             return False
         for position, (param, _, role) in enumerate(self.params):
             if role == "list":

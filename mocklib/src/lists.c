@@ -93,7 +93,7 @@ static nvmlReturn_t numbers(const struct nvp_device *device, unsigned int id, un
         const void *data = nvp_data(device, nvp_half, field.value, field.extra);
         if (code == NVML_SUCCESS)
             code = data ? room(count, items, field.extra / sizeof *items) : NVML_ERROR_UNKNOWN;
-        if (code == NVML_SUCCESS && field.extra)
+        if (code == NVML_SUCCESS && field.extra >= sizeof *items)
             memcpy(items, data, field.extra / sizeof *items * sizeof *items);
     NVP_READ_END(device)
     return code;

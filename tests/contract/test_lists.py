@@ -89,6 +89,12 @@ def test_pages_known_by_count_alone_give_the_count_and_no_address(serve: Serve) 
     assert nvml.call("nvmlDeviceGetRetiredPages", handle, {"cause": 1}).code == 0
 
 
+def test_a_count_without_end_is_not_made_room_for(serve: Serve) -> None:
+    nvml, handle = serve(boards.spec(devices=[boards.device(retired_pages__single_bit=FieldValue(Pages(0xFFFFFFFF)))]))
+    answer = nvml.call("nvmlDeviceGetRetiredPages", handle, {"cause": 0})
+    assert (answer.code, answer.out) == (7, {"pageCount": 0xFFFFFFFF})
+
+
 def test_a_text_that_does_not_fit_leaves_the_buffer_alone(serve: Serve) -> None:
     nvml, handle = serve(boards.spec(devices=[boards.device(name=FieldValue("Tesla T4"))]))
     buffer = nvml.ffi.new("char[]", b"--------------")
