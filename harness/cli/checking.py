@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 
 import click
@@ -10,12 +9,9 @@ from rich.console import Console
 
 from harness.cli import options
 from harness.reports import document, table
-from harness.stages.compare import check
+from harness.stages.compare import check, drift
 from harness.stores.workspace import Workspace
 from harness.words.errors import EXIT_GATE, EXIT_PARITY, NothingError
-
-WIDTH = 150
-"""Columns of the table at the least: a narrow terminal wraps lines, it does not lose the end of an id."""
 
 
 @click.command("check")
@@ -26,14 +22,16 @@ WIDTH = 150
 def command(names: tuple[str, ...], root: str | None, renderer: str, json_file: str | None) -> int:
     """Render each capture (all of them without ID) from the mock library and compare it with what the real node printed.
 
-    Hashes decide; where they differ, every difference is listed.  Exit status 0 is parity: no finding left.
+    Hashes decide; where they differ, every difference is listed.  Without ID, files that
+    belong to no capture fail the gate too.  Exit status 0 is parity: no finding left.
     """
     space = Workspace.find(root)
     chosen = space.select(names)
     if not chosen:
         raise NothingError(f"{space.captures}: no captures; nvparity import makes one")
     cases = check.check(space, chosen, renderer)
+    orphans = [] if names else drift.of_workspace(space)
     stream = sys.stderr if json_file == "-" else sys.stdout
-    table.check(cases, Console(file=stream, soft_wrap=True, width=max(WIDTH, shutil.get_terminal_size().columns)))
-    options.emit(json_file, lambda: document.check(cases))
-    return EXIT_PARITY if all(case.parity for case in cases) else EXIT_GATE
+    table.check(cases, Console(file=stream, soft_wrap=True), orphans)
+    options.emit(json_file, lambda: document.check(cases, orphans))
+    return EXIT_PARITY if all(case.parity for case in cases) and not orphans else EXIT_GATE

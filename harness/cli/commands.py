@@ -20,6 +20,7 @@ TABLE: dict[str, tuple[str, str]] = {
     "render": ("rendering", "Print what nvidia-smi would print, from the mock library."),
     "compile": ("compiling", "Compile a profile into the image that the library serves."),
     "run": ("running", "Run a command with a mock library that serves a profile."),
+    "derive": ("deriving", "Write profiles again from their captures."),
     "show": ("showing", "Say what a capture or profile holds."),
     "list": ("listing", "List captures and profiles."),
 }

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 VERSION = 1
 
 
-def check(cases: Iterable[Case]) -> dict[str, Any]:
-    """The document of a check: ``version``, ``cases``, ``totals`` (cases, the counts, findings, rows)."""
+def check(cases: Iterable[Case], drift: Iterable[str] = ()) -> dict[str, Any]:
+    """The document of a check: ``version``, ``cases``, ``totals`` (cases, the counts, findings, rows), ``drift`` of files that belong to no case."""
     listed = list(cases)
     counts, rows = total(listed)
     totals = {
@@ -26,7 +26,7 @@ def check(cases: Iterable[Case]) -> dict[str, Any]:
         "rows": asdict(rows),
         "findings": sum(len(case.findings) for case in listed),
     }
-    return {"version": VERSION, "cases": [_case(case) for case in listed], "totals": totals}
+    return {"version": VERSION, "cases": [_case(case) for case in listed], "totals": totals, "drift": list(drift)}
 
 
 def _case(case: Case) -> dict[str, Any]:

@@ -16,25 +16,31 @@ if TYPE_CHECKING:
 
 SHOWN = 20
 """Findings printed in full for a case; the JSON has them all."""
+MAX_WIDTH = 10_000
 
 
-def check(cases: Iterable[Case], console: Console) -> None:
-    """Print the cases on ``console``: a table, the first findings of each, a last line with the outcome."""
-    listed = list(cases)
-    console.print(_table(listed))
+def check(cases: Iterable[Case], console: Console, drift: Iterable[str] = ()) -> None:
+    """Print the cases on ``console``: a table, the first findings of each, ``drift`` of other files, a last line with the outcome."""
+    listed, others = list(cases), list(drift)
+    table = _table(listed)
+    # As wide as its content: a terminal wraps what is wider, a pipe and a log lose nothing.
+    console.width = max(console.width, console.measure(table, options=console.options.update(max_width=MAX_WIDTH)).maximum)
+    console.print(table)
     for case in listed:
         _findings(case, console)
-    console.print(Text(summary(listed)))
+    for line in others:
+        console.print(Text(f"drift: {line}"))
+    console.print(Text(summary(listed, len(others))))
 
 
-def summary(cases: list[Case]) -> str:
-    """The last line: how many cases reach parity, over how many elements."""
+def summary(cases: list[Case], others: int = 0) -> str:
+    """The last line: how many cases reach parity, over how many elements; ``others``: drifted files that belong to no case."""
     good = sum(1 for case in cases if case.parity)
     elements = sum(case.counts.elements for case in cases)
     findings = sum(len(case.findings) for case in cases)
-    drift = sum(len(case.drift) for case in cases)
+    drift = sum(len(case.drift) for case in cases) + others
     line = f"parity: {good} of {len(cases)} captures, {elements} elements, {findings} findings"
-    return line + (f", {drift} files drifted" if drift else "")
+    return line + (f", {drift} drifted" if drift else "")
 
 
 def _table(cases: list[Case]) -> Table:

@@ -18,7 +18,7 @@ import yaml
 from harness.stores.goldens import write_whole
 from harness.stores.workspace import check_id
 from harness.tables import strictyaml
-from harness.text import document, listing, transcript
+from harness.text import document, listing, placeholders, transcript
 from harness.text.versions import FORMAT, check_format
 from harness.words.errors import InputError, MissingError, did_you_mean
 
@@ -140,6 +140,8 @@ def load(folder: Path, name: str) -> Capture:
             texts[view] = transcript.load(text.decode(), str(path))
         except UnicodeDecodeError as error:
             raise InputError(f"{path}: byte {error.start} is not UTF-8") from error
+        if isinstance(texts[view], listing.Listing) != (view == transcript.VIEW_LIST):
+            raise InputError(f"{path}:2: not the transcript of view {view}, which the sidecar says it is")
     return Capture(sidecar, texts)
 
 
@@ -168,15 +170,23 @@ def load_sidecar(path: Path) -> Sidecar:
     if not isinstance(source, dict) or not isinstance(views, dict) or not views or not set(views) <= {transcript.VIEW_QUERY, transcript.VIEW_LIST}:
         raise InputError(f"{found.where(('views',))}: `views` holds q-x, L or both, `source` is a mapping")
     _known(found, ("source",), source, _SOURCE_KEYS)
-    driver = content.get("driver")
+    scrubbed, notes, driver = content.get("scrubbed") or {}, content.get("notes") or [], content.get("driver")
+    for family, count in scrubbed.items() if isinstance(scrubbed, dict) else [("scrubbed", None)]:
+        if family not in placeholders.FAMILIES or not isinstance(count, int) or count < 0:
+            listed = ", ".join(placeholders.FAMILIES)
+            raise InputError(f"{found.where(('scrubbed', family))}: `scrubbed` says how many values of each family were replaced ({listed})")
+    if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
+        raise InputError(f"{found.where(('notes',))}: `notes` is a list of sentences")
+    if not all(isinstance(value, str) for value in [*source.values(), "" if driver is None else driver]):
+        raise InputError(f"{found.where(('source',))}: `driver` and what `source` says are text")
     return Sidecar(
         id=str(content["id"]),
         kind=str(content["kind"]),
-        driver=None if driver is None else str(driver),
+        driver=driver,
         views={view: _view(found, view, part) for view, part in views.items()},
-        source=Source(**{key: str(value) for key, value in source.items()}),
-        scrubbed={str(family): int(count) for family, count in (content.get("scrubbed") or {}).items()},
-        notes=tuple(str(note) for note in content.get("notes") or ()),
+        source=Source(**source),
+        scrubbed=dict(scrubbed),
+        notes=tuple(notes),
     )
 
 

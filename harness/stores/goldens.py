@@ -14,9 +14,12 @@ import yaml
 
 from harness.stores import golden_reader
 from harness.tables import strictyaml
+from harness.text.document import KINDS
+from harness.text.transcript import VIEW_LIST, VIEW_QUERY
 from harness.text.versions import FORMAT, check_format
 from harness.words.errors import InputError, did_you_mean
 
+VIEWS = (VIEW_QUERY, VIEW_LIST)
 _KEYS = ("format", "id", "kind", "views", "accepted")
 _VIEW_KEYS = ("raw", "scrubbed", "readings")
 _READINGS_KEYS = ("count", "whole", "gpus", "sections")
@@ -78,6 +81,11 @@ def load(path: Path) -> Golden:
     check_format(content.get("format"), document.where(("format",)))
     views = {str(view): _view(document, ("views", view)) for view in _mapping(document, ("views",))}
     accepted = _mapping(document, ("accepted",), ("by", "why"))
+    if content["kind"] not in KINDS:
+        raise InputError(f"{document.where(('kind',))}: {content['kind']!r} is no kind; known: {', '.join(KINDS)}")
+    for view in views:
+        if view not in VIEWS:
+            raise InputError(f"{document.where(('views', view))}: {view!r} is no view; known: {', '.join(VIEWS)}")
     if content["id"] != path.stem:
         raise InputError(f"{document.where(('id',))}: id {content['id']!r} in a file called {path.name}")
     return Golden(str(content["id"]), str(content["kind"]), views, str(accepted["by"]), str(accepted["why"]))

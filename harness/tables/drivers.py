@@ -243,5 +243,10 @@ def load(root: Path | None = None) -> DriverTree:
 
 
 def _folder(folder: Path) -> dict[DriverVersion, Node]:
-    nodes = (parse_node(strictyaml.load_file(path, f"profiles/drivers/{path.name}")) for path in sorted(folder.glob("*.yaml")))
-    return {node.version: node for node in nodes}
+    found: dict[DriverVersion, Node] = {}
+    for path in sorted(folder.glob("*.yaml")):
+        node = parse_node(strictyaml.load_file(path, f"profiles/drivers/{path.name}"))
+        if node.version.text != path.stem:
+            raise InputError(f"{node.where}: version {node.version} in a file called {path.name}")
+        found[node.version] = node
+    return found

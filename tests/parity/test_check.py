@@ -28,7 +28,8 @@ def copied(tmp_path: Path) -> Workspace:
         (tmp_path / folder).mkdir()
     name = "t4-x1_595.91.07"
     shutil.copytree(ROOT / "captures" / name, tmp_path / "captures" / name)
-    for part in (f"golden/{name}.yaml", f"profiles/{name}.yaml", "profiles/boards.yaml"):
+    (tmp_path / "golden" / "baselines").mkdir()
+    for part in (f"golden/{name}.yaml", f"golden/baselines/{name}.yaml", f"profiles/{name}.yaml", "profiles/boards.yaml"):
         shutil.copy2(ROOT / part, tmp_path / part)
     return Workspace(tmp_path)
 
@@ -88,11 +89,39 @@ def test_a_golden_that_was_touched_fails(copied: Workspace):
 
 
 def test_a_baseline_that_no_longer_holds_fails(copied: Workspace, capsys: pytest.CaptureFixture[str]):
-    (copied.golden / "baselines").mkdir()
     text = f"format: 1\nid: t4-x1_595.91.07\nviews: {{L: '{'0' * 64}'}}\naccepted: {{by: me, why: test}}\n"
     (copied.golden / "baselines" / "t4-x1_595.91.07.yaml").write_text(text)
     assert guard.run(["check", "--root", str(copied.root)]) == 1
     assert "its baseline 0000" in capsys.readouterr().out
+
+
+def test_files_of_no_capture_fail_the_gate_and_are_named(copied: Workspace, capsys: pytest.CaptureFixture[str]):
+    shutil.copy2(copied.profile_path("t4-x1_595.91.07"), copied.profile_path("t4-x1_595.91.70"))
+    assert guard.run(["check", "--root", str(copied.root), "--json", "-"]) == 1
+    said = capsys.readouterr()
+    assert json.loads(said.out)["drift"][0].startswith("profiles/t4-x1_595.91.70.yaml: no capture of that id")
+    assert said.err.endswith("parity: 1 of 1 captures, 309 elements, 0 findings, 1 drifted\n")
+    assert guard.run(["check", "t4", "--root", str(copied.root)]) == 0
+
+
+def test_a_profile_that_drifted_is_derived_again(copied: Workspace, capsys: pytest.CaptureFixture[str]):
+    path = copied.profile_path("t4-x1_595.91.07")
+    before = path.read_bytes()
+    edit(path, "device_defaults:\n", "device_defaults:\n  num_gpu_cores: 2560\n")
+    assert guard.run(["check", "--root", str(copied.root)]) == 1
+    assert "nvparity derive t4-x1_595.91.07" in capsys.readouterr().out
+    assert guard.run(["derive", "t4", "--root", str(copied.root)]) == 0
+    assert path.read_bytes() == before
+    assert guard.run(["derive", "--root", str(copied.root)]) == 0
+    assert capsys.readouterr().out == "wrote profiles/t4-x1_595.91.07.yaml\nsame  profiles/t4-x1_595.91.07.yaml\n"
+
+
+def test_a_table_is_whole_whatever_the_width(copied: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    monkeypatch.setenv("COLUMNS", "20")
+    assert guard.run(["check", "--root", str(copied.root)]) == 0
+    heads, row, _ = capsys.readouterr().out.splitlines()
+    assert heads.split() == "capture driver layout gpus elements exact unmodelled assumed rules findings bytes baselines".split()
+    assert row.startswith("t4-x1_595.91.07  595.91.07  595.91.07     1       309    309")
 
 
 def test_nothing_to_check_is_status_5(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

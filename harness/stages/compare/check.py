@@ -7,12 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from harness import __version__
-from harness.stages.compare import baselines, rules
+from harness.stages.compare import baselines, drift, rules
 from harness.stages.compare.judge import Actual, Expected, compare
 from harness.stages.importing import source
 from harness.stages.render import process, serving
 from harness.stores import captures, golden_reader, goldens
 from harness.tables import drivers
+from harness.text import document
 from harness.text.document import LINE, Document
 from harness.words.errors import InputError
 from harness.words.state import State
@@ -50,6 +51,7 @@ def _check_one(space: Workspace, name: str, renderer: str, ruled: list[rules.Rul
         raise InputError(f"{path}: no hashes of view {', '.join(lacking)}, which the capture has")
     cases = [_view(space, name, renderer, ruled, view, text, golden.views[view]) for view, text in capture.texts.items()]
     _baselines(space, name, cases[0])
+    cases[0].drift += drift.of_capture(space, capture, golden)
     return cases
 
 
@@ -79,11 +81,12 @@ def _view(space: Workspace, name: str, renderer: str, ruled: list[rules.Rule], v
         redacted=source.redacted(leaves),
         unmodelled=frozenset(path for path, _ in leaves if path in verbatim or path.rpartition("/")[0] in verbatim),
     )
-    return compare(expected, actual(rendered, text, renderer, name), state_texts(driver), ruled, VERSION)
+    return compare(expected, actual(rendered, text, renderer, name, expected.redacted), state_texts(driver), ruled, VERSION)
 
 
-def actual(rendered: Rendered, text: Source, renderer: str, name: str) -> Actual:
-    """The render's side, written with the line ends that the capture came with."""
+def actual(rendered: Rendered, text: Source, renderer: str, name: str, redacted: frozenset[str] = frozenset()) -> Actual:
+    """The render's side, written with the line ends that the capture came with; ``redacted``: paths of readings that the giver hid."""
+    filled = delivered(fill(rendered.data, text, redacted), text) if redacted else None
     return Actual(
         renderer=renderer,
         driver=rendered.driver,
@@ -92,6 +95,7 @@ def actual(rendered: Rendered, text: Source, renderer: str, name: str) -> Actual
         read=lambda data: source.leaves(source.read(data, f"render of {name}")),
         hash_readings=lambda data: golden_reader.read(data).whole,
         assumed=rendered.assumed_paths(),
+        filled=filled,
     )
 
 
@@ -100,6 +104,18 @@ def delivered(data: bytes, text: Source) -> bytes:
     if text.layout.end == 0:
         data = data.removesuffix(b"\n")
     return data.replace(b"\n", b"\r\n") if text.layout.eol == "\r\n" else data
+
+
+def fill(data: bytes, text: Source, redacted: frozenset[str]) -> bytes:
+    """``data``, a render, with the capture's text in place of its readings at the paths ``redacted``: all else must be the capture's bytes."""
+    if not isinstance(text, Document):
+        return data
+    render = document.read(data, "render")
+    hidden = {path: node for path, node in text.root.walk() if path in redacted}
+    for path, node in render.root.walk():
+        if path in hidden and not node.children:
+            node.text, node.form, node.escape = hidden[path].text, hidden[path].form, hidden[path].escape
+    return render.to_bytes()
 
 
 def state_texts(driver: Driver) -> frozenset[str]:

@@ -17,9 +17,11 @@ from typing import Any
 from harness.stages.compare.case import INVENTED, Finding
 from harness.stages.compare.keyed import distinct
 from harness.tables import strictyaml
+from harness.text.versions import FORMAT, check_format
 from harness.words.errors import InputError, did_you_mean
 
 COUNTERS = {"volatile": "volatile", "tolerance": "tolerated", "gap": "gaps", "deferred": "deferred"}
+_TOP = ("format", "rules")
 _KEYS = ("path", "kind", "reason", "captures", "within", "expires")
 _NUMBER = re.compile(r"(-?\d+(?:\.\d+)?)(.*)", re.DOTALL)
 
@@ -54,8 +56,12 @@ def load(path: Path) -> list[Rule]:
         return []
     document = strictyaml.load_file(path)
     loaded = document.value
-    if not isinstance(loaded, dict) or loaded.get("format") != 1 or not isinstance(loaded.get("rules"), list):
-        raise InputError(f"{path}: expected 'format: 1' and a list 'rules'")
+    if not isinstance(loaded, dict) or not isinstance(loaded.get("rules"), list):
+        raise InputError(f"{path}: expected 'format: {FORMAT}' and a list 'rules'")
+    check_format(loaded.get("format"), document.where(("format",)))
+    for name in loaded:
+        if name not in _TOP:
+            raise InputError(f"{document.where((name,))}: unknown key {name!r}{did_you_mean(str(name), _TOP)}; known: {', '.join(_TOP)}")
     return [_rule(document.where(("rules", number)), number, entry) for number, entry in enumerate(loaded["rules"])]
 
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import yaml
-
-from harness.stages import derive, derive_node
+from harness.stages import derive_node
 from harness.stages.compare import baselines, check
-from harness.stages.importing import listed, naming, source, sources, staging
+from harness.stages.importing import making, naming, source, sources, staging
 from harness.stages.render import serving
-from harness.stores import captures, golden_reader, goldens, profiles
+from harness.stores import captures, golden_reader, goldens
 from harness.tables import drivers
 from harness.tables.shipped import shipped
 from harness.text import joining, scrub
@@ -71,6 +68,11 @@ class _Given:
     report: dict[str, int]
 
     @property
+    def first(self) -> Source:
+        """The query, or the list alone."""
+        return next(iter(self.texts.values()))
+
+    @property
     def query(self) -> Document | None:
         text = self.texts.get(VIEW_QUERY)
         return text if isinstance(text, Document) else None
@@ -98,20 +100,20 @@ def run(space: Workspace, files: list[Path], name: str | None = None, given_sour
     staging.check_free(space, chosen)
     with staging.stage(space) as staged:
         learnt = _learn(staged, given)
-        readings, states, unmodelled = _profile(staged, given, chosen)
+        made = making.profile(given.first, chosen, staged.root)
+        goldens.write_whole(staged.profile_path(chosen), made.text.encode())
         _write(staged, given, chosen, given_source)
         _baseline(staged, given, chosen)
         cases = check.check(staged, [chosen])
         written = staging.settle(staged, space, chosen, None if learnt is None else learnt.version)
     sources.write(space)
-    first = next(iter(given.texts.values()))
     return Imported(
         id=chosen,
-        kind=first.kind,
+        kind=given.first.kind,
         driver=given.driver,
-        readings=readings,
-        states=states,
-        unmodelled=unmodelled,
+        readings=made.readings,
+        states=made.states,
+        unmodelled=made.unmodelled,
         scrubbed={family: count for family, count in given.report.items() if count},
         learnt=learnt,
         residue=[f"line {left.line}: {left.family}: {left.text}" for data in given.scrubbed.values() for left in scrub.residue(data)],
@@ -167,36 +169,9 @@ def _learn(staged: Workspace, given: _Given) -> Learnt | None:
     return learnt
 
 
-def _profile(staged: Workspace, given: _Given, name: str) -> tuple[dict[str, int], dict[str, int], dict[str, str]]:
-    """Write the profile; leaves by kind, states by text, and what no row explains."""
-    path = staged.profile_path(name)
-    if given.query is None:
-        rows = given.texts[VIEW_LIST]
-        if not isinstance(rows, Listing):
-            raise InputError("the list cannot be read as one")
-        goldens.write_whole(path, listed.profile(rows, name).encode())
-        leaves = source.leaves(rows)
-        kept = {leaf: text for leaf, text in leaves if "/mig[" in leaf}
-        return {"elements": len(leaves), "value": len(leaves) - len(kept), "unmodelled": len(kept)}, {}, kept
-    driver = drivers.load(staged.root).resolve(given.driver or "")
-    derived = derive.derive(given.query, driver, name)
-    goldens.write_whole(path, _with_unmodelled(derived.text, derived.verbatim).encode())
-    states = Counter(reading.text for reading in derived.readings if reading.kind in ("state", "literal"))
-    return derived.counts, dict(states.most_common()), derived.verbatim
-
-
-def _with_unmodelled(text: str, verbatim: dict[str, str]) -> str:
-    """The profile with what no row explains in its origin, so that it is printed again."""
-    if not verbatim:
-        return text
-    written: dict[str, Any] = yaml.safe_load(text)
-    written["origin"]["unmodelled"] = verbatim
-    return profiles.dump(written)
-
-
 def _write(staged: Workspace, given: _Given, name: str, given_source: str | None) -> None:
     """Write the capture and its golden."""
-    kind = next(iter(given.texts.values())).kind
+    kind = given.first.kind
     views = {
         view: captures.View(golden_reader.sha256(given.raw[view]), golden_reader.sha256(given.scrubbed[view]), len(given.scrubbed[view]))
         for view in given.texts

@@ -55,7 +55,7 @@ def test_a_capture_changed_at_random_is_derived_or_refused(seed, repository, tmp
     if learnt is not None:
         folder = tmp_path / "profiles" / "drivers"
         folder.mkdir(parents=True)
-        (folder / "node.yaml").write_text(learnt.text)
+        (folder / f"{learnt.version}.yaml").write_text(learnt.text)
         tree = drivers.load(tmp_path)
     driver = tree.resolve(version)
     assert derive_node.learn(captured, driver, tree) is None

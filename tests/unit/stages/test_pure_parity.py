@@ -71,7 +71,7 @@ def test_whole_captures_of_the_corpus_come_back_leaf_for_leaf(raw_captures, tmp_
         if learnt is not None:
             folder = tmp_path / str(number) / "profiles" / "drivers"
             folder.mkdir(parents=True)
-            (folder / "node.yaml").write_text(learnt.text)
+            (folder / f"{learnt.version}.yaml").write_text(learnt.text)
             driver = drivers.load(tmp_path / str(number)).resolve(version)
         again = document.read(rendered(captured, driver))
         assert dict(again.root.leaves()) == dict(captured.root.leaves()), entry["file"]
