@@ -91,9 +91,9 @@ class NvmlSource:
             if gate.raw != route.gate[1]:
                 return Reading(gate.code or NOT_SUPPORTED if self._same_call(route) else NOT_SUPPORTED)
         if route.supported:
-            code = self._supported(route, place)
-            if code:
-                return Reading(code)
+            refused = self._supported(route, place)
+            if refused:
+                return Reading(refused)
         if route.kind == "clock":
             return Reading(0, self._now)
         if route.kind == "literal":
