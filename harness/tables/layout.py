@@ -33,7 +33,7 @@ class Predicate:
         """``arch>=ampere``, ``arch<turing``, ``arch=turing``, ``[!]answered(row)``, ``[!]supported(row)``, ``mode(name)``."""
         match = _PREDICATE.fullmatch(text)
         if match is None:
-            raise InputError(f"{where}: predicate {text!r} is not arch<name, arch=name, arch>=name, [!]answered(row), [!]supported(row) or mode(name)")
+            raise InputError(f"{where}: predicate {text!r} is not arch<name, arch=name, arch>=name, [!]answered(row), [!]supported(row), mode(name)")
         if match[1]:
             if match[3] not in ARCHITECTURES:
                 raise InputError(f"{where}: unknown architecture {match[3]!r}{did_you_mean(match[3], ARCHITECTURES)}")
