@@ -164,6 +164,8 @@ class DriverTree:
             plain.update({name: str(node.spec[name]) for name in ("dtd", "declaration", "unnamed") if name in node.spec})
         where = self.nodes[version].where
         assert layout is not None
+        if plain.get("unnamed", "kepler") not in ARCHITECTURES:
+            raise InputError(f"{where}: unnamed: no architecture {plain['unnamed']!r}{did_you_mean(plain['unnamed'], ARCHITECTURES)}")
         return Driver(
             version, version, False, layout, plain.get("dtd", ""), plain.get("declaration", ""),
             {int(code): str(text) for code, text in merged["texts"].items()},

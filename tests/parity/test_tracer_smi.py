@@ -19,7 +19,9 @@ from tests.parity.mutations_board import ROOT
 from tests.parity.mutations_library import Served, clock, differences, leaves
 from tests.parity.tracer_values import Variant
 
-VERSIONS = {470: "470.256.02", 550: "550.163.01"}
+VERSIONS = {470: "470.256.02", 525: "525.147.05", 535: "535.274.02", 550: "550.163.01"}
+ALWAYS = (470, 550)
+"""Branches whose binary NVPARITY_SMI must have; the others are traced where it has them."""
 BATCH = 32
 """GPUs a run; nvidia-smi takes as many."""
 STOPS = ("pci.domain", "pci.bus", "pci.device", "pci.function", "pci.device_id", "pci.subsystem_id", "pci.bus_id", "pci.bus_id_legacy", "pci.base_class",
@@ -36,9 +38,11 @@ def served(library_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Serv
 
 @pytest.fixture(params=sorted(VERSIONS))
 def printed(
-    request: pytest.FixtureRequest, smi_binary: Callable[[int], Path], library_path: Path, tmp_path: Path
+    request: pytest.FixtureRequest, smi_binaries: dict[int, Path], smi_binary: Callable[[int], Path], library_path: Path, tmp_path: Path
 ) -> tuple[Driver, Callable[[ImageSpec], bytes]]:
     """A driver, and what its binary prints of an image."""
+    if request.param not in (*ALWAYS, *smi_binaries):
+        pytest.skip(f"NVPARITY_SMI has no nvidia-smi of branch {request.param}")
     binary = smi_binary(request.param)
 
     def run(spec: ImageSpec) -> bytes:
