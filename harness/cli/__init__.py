@@ -10,6 +10,13 @@ import sys
 
 def main() -> None:
     """Run the command line of this process and exit with a status of ``harness.words.errors.EXIT_TABLE``."""
-    from harness.cli.guard import run
+    from harness.words.errors import EXIT_INTERRUPTED
 
-    sys.exit(run(sys.argv[1:]))
+    try:
+        from harness.cli import guard
+
+        guard.open_streams()
+        status = guard.run(sys.argv[1:])
+    except KeyboardInterrupt:  # while modules are loaded, or a second one while the first is told
+        status = EXIT_INTERRUPTED
+    sys.exit(status)

@@ -14,6 +14,14 @@ from harness.stores.workspace import Workspace
 from harness.words.errors import EXIT_GATE, EXIT_PARITY, NothingError
 
 
+class _Console(Console):
+    """A console whose reader may leave: that is for the guard to end, not for the console with a status of its own."""
+
+    def on_broken_pipe(self) -> None:
+        """Raise again what the console was about to end the program for."""
+        raise  # noqa: PLE0704 - called while BrokenPipeError is handled
+
+
 @click.command("check")
 @click.argument("names", metavar="[ID]...", nargs=-1)
 @options.root
@@ -32,6 +40,6 @@ def command(names: tuple[str, ...], root: str | None, renderer: str, json_file: 
     cases = check.check(space, chosen, renderer)
     orphans = [] if names else drift.of_workspace(space)
     stream = sys.stderr if json_file == "-" else sys.stdout
-    table.check(cases, Console(file=stream, soft_wrap=True), orphans)
+    table.check(cases, _Console(file=stream, soft_wrap=True), orphans)
     options.emit(json_file, lambda: document.check(cases, orphans))
     return EXIT_PARITY if all(case.parity for case in cases) and not orphans else EXIT_GATE

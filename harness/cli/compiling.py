@@ -9,16 +9,19 @@ import click
 from harness.cli import options
 from harness.stages.render import serving
 from harness.stores.workspace import Workspace
+from harness.words.errors import InputError
 
 
 @click.command("compile")
 @click.argument("profile", metavar="PROFILE")
-@click.option("-o", "--output", metavar="IMAGE", type=click.Path(), help="Where the image goes (default: beside the profile, as PROFILE.nvpimg).")
+@options.output_file
 @options.root
 def command(profile: str, output: str | None, root: str | None) -> None:
     """Compile PROFILE (an id, a short name or a path) into the image that the mock library serves."""
     space = Workspace.nearby(root)
     source = space.locate_profile(profile)
     target = Path(output) if output else serving.beside(source)
+    if not options.plain(target):
+        raise InputError(f"{target}: is no plain file; an image is written beside its place and renamed")
     serving.write_image(source, space, target)
     click.echo(str(target))

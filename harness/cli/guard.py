@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -15,10 +16,25 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+def open_streams() -> None:
+    """Open the standard streams that our caller closed (``>&-``) on /dev/null.
+
+    Without it the next file opened would take the number of one, and whoever writes to that stream, a command of ours included, would write
+    into the file.
+    """
+    for number, mode in enumerate(("r", "w", "w")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free: this one
+            stream = open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115 - it lives as long as the process
+            setattr(sys, ("stdin", "stdout", "stderr")[number], stream)
+
+
 def run(arguments: Sequence[str]) -> int:
     """Run one command line; the exit status.  Messages go to stderr, one line each."""
     try:
-        status = cli.main(args=list(arguments), prog_name="nvparity", standalone_mode=False)
+        status = _invoke(list(arguments))
         sys.stdout.flush()
     except NvparityError as error:
         return _say(str(error), error.exit_status)
@@ -30,19 +46,38 @@ def run(arguments: Sequence[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         return _say("interrupted", EXIT_INTERRUPTED)
     except BrokenPipeError:
-        # Whoever read the output has left: nothing can be told, and the interpreter must not try to flush at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _leave_stdout()  # whoever read the output has left: nothing can be told
         return EXIT_INTERRUPTED
     except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        return _say(f"{where}{error.strerror or error}", EXIT_ENVIRONMENT)
+        where = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else "output"
+        _leave_stdout()
+        return _say(f"{where}: {error.strerror or error}", EXIT_ENVIRONMENT)
     except Exception as error:  # noqa: BLE001 - the promise is one line and a file, whatever went wrong
         return _bug(error)
     return status if isinstance(status, int) else EXIT_PARITY
 
 
+def _invoke(arguments: list[str]) -> object:
+    """What the command returns; as click's ``main`` but for its exit status 1, which means something else here, where a pipe has broken."""
+    try:
+        with cli.make_context("nvparity", arguments) as context:
+            return cli.invoke(context)
+    except click.exceptions.Exit as done:
+        return done.exit_code
+
+
+def _leave_stdout() -> None:
+    """Where standard output cannot be written, have the interpreter's flush at exit go nowhere."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _say(message: str, status: int) -> int:
-    click.echo(f"nvparity: {message}", err=True)
+    with contextlib.suppress(OSError):
+        click.echo(f"nvparity: {message}", err=True)
     return status
 
 

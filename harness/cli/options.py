@@ -8,23 +8,63 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from harness.words.errors import InputError, MissingError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-root = click.option("--root", metavar="DIR", type=click.Path(), help="Work on this folder's captures/, profiles/ and golden/.")
-json_file = click.option("--json", "json_file", metavar="FILE", type=click.Path(), help="Also write the result as JSON ('-': to standard output).")
+
+def _named(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
+    """Refuses the empty name, which a script's unset variable gives, before any work is done."""
+    if value == "":
+        raise click.BadParameter("an empty name", context, option)
+    return value
+
+
+root = click.option("--root", metavar="DIR", type=click.Path(), callback=_named, help="Work on this folder's captures/, profiles/ and golden/.")
+json_file = click.option(
+    "--json", "json_file", metavar="FILE", type=click.Path(), callback=_named, help="Also write the result as JSON ('-': to standard output)."
+)
+trace_file = click.option(
+    "--trace", metavar="FILE", type=click.Path(), callback=_named, help="Also write, as JSON, which call answered which element."
+)
+output_file = click.option(
+    "-o",
+    "--output",
+    metavar="IMAGE",
+    type=click.Path(),
+    callback=_named,
+    help="Where the image goes (default: PROFILE.nvpimg beside the profile).",
+)
 
 
 def emit(json_file: str | None, made: Callable[[], Any]) -> None:
-    """Write what ``made`` gives as JSON to ``json_file``: whole and renamed, or to standard output for ``-``; nothing for None."""
+    """Write what ``made`` gives as JSON to ``json_file``; to standard output for ``-``, nothing for None.
+
+    A file is written whole and renamed; what is no plain file (a pipe, /dev/null) is written as it is.  Raises InputError for a folder,
+    MissingError where it cannot be written.
+    """
     if json_file is None:
         return
     text = json.dumps(made(), indent=2, ensure_ascii=False) + "\n"
     if json_file == "-":
         click.echo(text, nl=False)
         return
-    path = Path(json_file)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_name(f".{path.name}.new")
-    fresh.write_text(text, "utf-8")
-    fresh.replace(path)
+    from harness.stores.goldens import write_whole
+
+    path, data = Path(json_file), text.encode("utf-8", "backslashreplace")
+    try:
+        if plain(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, data)
+        else:
+            path.write_bytes(data)
+    except OSError as error:
+        raise MissingError(f"{path}: cannot be written: {error.strerror}") from error
+
+
+def plain(path: Path) -> bool:
+    """Whether ``path`` is a plain file or nothing yet, and so may be replaced by rename; InputError for a folder."""
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder; name a file in it")
+    return not path.is_symlink() and (path.is_file() or not path.exists())

@@ -14,7 +14,7 @@ from harness.stores.workspace import Workspace
 @click.command("render")
 @click.argument("profile", metavar="PROFILE")
 @click.option("--view", type=click.Choice(["q-x", "L"]), default="q-x", show_default=True, help="As nvidia-smi -q -x, or as nvidia-smi -L.")
-@click.option("--trace", metavar="FILE", type=click.Path(), help="Also write, as JSON, which call answered which element.")
+@options.trace_file
 @options.root
 def command(profile: str, view: str, trace: str | None, root: str | None) -> None:
     """Print what nvidia-smi would print for PROFILE (an id, a short name or a path), from the mock library."""

@@ -14,7 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.words.errors import MissingError
+from harness.stages.smi import LIBRARY_NAME
+from harness.words.errors import MissingError, UsageError
 
 FORWARDED = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2)
 
@@ -30,9 +31,13 @@ class Ending:
 def environment_for(library: Path, image: Path, state: Path, inherited: Mapping[str, str]) -> dict[str, str]:
     """``inherited`` with the mock in it: LD_LIBRARY_PATH (the library's folder first), NVPARITY_IMAGE, MOCK_NVML_STATE.
 
-    An empty part of LD_LIBRARY_PATH means the current folder to the loader; none is made here.
+    An empty part of LD_LIBRARY_PATH means the current folder to the loader; none is made here.  Raises MissingError where that folder has no
+    libnvidia-ml.so.1: the command would find another one, or none.
     """
-    folders = [str(library.resolve().parent), *filter(None, inherited.get("LD_LIBRARY_PATH", "").split(":"))]
+    folder = library.resolve().parent
+    if not (folder / LIBRARY_NAME).is_file():
+        raise MissingError(f"{folder}: no {LIBRARY_NAME} in it, the name that programs load; have NVPARITY_LIBRARY name a file called so")
+    folders = [str(folder), *filter(None, inherited.get("LD_LIBRARY_PATH", "").split(":"))]
     mock = {"LD_LIBRARY_PATH": ":".join(folders), "NVPARITY_IMAGE": str(image.resolve()), "MOCK_NVML_STATE": str(state.resolve())}
     return {**inherited, **mock}
 
@@ -43,8 +48,10 @@ def run_command(command: Sequence[str], environment: Mapping[str, str]) -> Endin
     Signals that a process sends us are passed on.  What the terminal sends (Ctrl-C and its kin) reaches the command by itself, being of our
     process group; it is not sent twice, and we wait for what the command makes of it.  To be called from the main thread.
 
-    Raises MissingError when the command cannot be started.
+    Raises MissingError when the command cannot be started, UsageError when it has no name.
     """
+    if not command[0]:
+        raise UsageError("the command's name is empty")
     watched = {*FORWARDED, signal.SIGCHLD}
     # An inherited SIG_IGN for SIGCHLD would have the kernel drop the child's status; SIG_DFL still queues the blocked signal.
     old_handler = signal.signal(signal.SIGCHLD, _wake)

@@ -17,7 +17,7 @@ from harness.tables import strictyaml
 from harness.text.document import KINDS
 from harness.text.transcript import VIEW_LIST, VIEW_QUERY
 from harness.text.versions import FORMAT, check_format
-from harness.words.errors import InputError, did_you_mean
+from harness.words.errors import InputError, MissingError, did_you_mean
 
 VIEWS = (VIEW_QUERY, VIEW_LIST)
 _KEYS = ("format", "id", "kind", "views", "accepted")
@@ -99,7 +99,17 @@ def write(folder: Path, golden: Golden) -> Path:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Writes ``data`` beside ``path`` and renames it there, so that a reader finds the old file, the new one or none."""
+    """Writes ``data`` beside ``path`` and renames it there, so that a reader finds the old file, the new one or none.
+
+    Raises MissingError, naming ``path``, where it cannot be written.
+    """
+    try:
+        _write_whole(path, data)
+    except OSError as error:
+        raise MissingError(f"{path}: cannot be written: {error.strerror}") from error
+
+
+def _write_whole(path: Path, data: bytes) -> None:
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as stream:

@@ -131,7 +131,8 @@ class Workspace:
                 if name is not None and space.profile_path(name).is_file():
                     return space.profile_path(name)
             known += [*short, *space.profile_ids()]
-        raise InputError(f"no profile {reference!r}: not an id, a short name or a path{did_you_mean(reference, known)}")
+        hint = did_you_mean(reference, known) or " (nvparity list shows them)"
+        raise InputError(f"no profile {reference!r}: not an id, a short name or a path{hint}")
 
     def profile_ids(self) -> list[str]:
         """Every profile's id, sorted."""

@@ -4,11 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -19,7 +14,7 @@ from harness.stages.render import serving
 from harness.stores import captures
 from harness.stores.workspace import Workspace
 from harness.text.listing import Listing
-from harness.words.errors import InputError, MissingError
+from harness.words.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[2]
 STRANGERS = (
@@ -177,42 +172,6 @@ def test_an_edited_capture_is_kept_and_not_compared(space: Workspace, query: Pat
     assert (case["elements"], case["kind"]) == (0, "edited")
 
 
-def test_a_failure_while_settling_takes_everything_back(space: Workspace, query: Path, monkeypatch: pytest.MonkeyPatch):
-    rename = Path.rename
-
-    def failing(path: Path, target: Path) -> Path:
-        if "captures" in str(target) and ".import-" in str(path):
-            raise OSError(28, "No space left on device")
-        return rename(path, target)
-
-    monkeypatch.setattr(Path, "rename", failing)
-    with pytest.raises(MissingError, match="No space left"):
-        pipeline.run(space, [query])
-    assert files(space.root) == set()
-
-
-def test_an_import_that_is_killed_leaves_no_capture(space: Workspace, query: Path):
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "harness.cli", "import", str(query), "--root", str(space.root)]
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
-    while not list(space.root.glob(".import-*")) and process.poll() is None:
-        time.sleep(0.002)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    assert space.ids() == []
-    assert pipeline.run(space, [query]).parity
-    assert list(space.root.glob(".import-*")) == []
-
-
-def test_a_workspace_that_cannot_be_written_is_status_4(space: Workspace, query: Path, monkeypatch: pytest.MonkeyPatch):
-    def refuse(*_args: object, **_more: object) -> str:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr("tempfile.mkdtemp", refuse)
-    with pytest.raises(MissingError, match="Permission denied"):
-        pipeline.run(space, [query])
-
-
 @pytest.mark.parametrize("name", STRANGERS)
 def test_a_strangers_capture_reaches_parity_with_no_shipped_file_changed(name: str, space: Workspace, raw_capture):
     made = pipeline.run(space, [raw_capture(name)])
@@ -277,3 +236,8 @@ def test_a_render_of_the_profile_prints_what_no_row_explains(space: Workspace, q
     query.write_text(query.read_text().replace("595.91.07", "596.10").replace("\t\t<fan_speed>", "\t\t<fan_noise>7 dB</fan_noise>\n\t\t<fan_speed>"))
     made = pipeline.run(space, [query])
     assert b"\t\t<fan_noise>7 dB</fan_noise>\n\t\t<fan_speed>" in serving.render(space.profile_path(made.id), space).data
+
+
+def test_a_source_that_is_no_text_is_a_usage_error(space: Workspace, query: Path):
+    assert guard.run(["import", str(query), "--root", str(space.root), "--source", "a\udcffb"]) == 2
+    assert files(space.root) == set()

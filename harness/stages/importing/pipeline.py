@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from harness.stages import derive_node
 from harness.stages.compare import baselines, check
-from harness.stages.importing import making, naming, source, sources, staging
+from harness.stages.importing import making, naming, neighbours, source, sources, staging
 from harness.stages.render import serving
 from harness.stores import captures, golden_reader, goldens
 from harness.tables import drivers
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from harness.stores.workspace import Workspace
 
 MAX_FILE = 64 * 1024 * 1024
+ATTEMPTS = 8
+"""How often an import begins anew because another one changed the driver nodes meanwhile."""
 
 
 @dataclass(frozen=True)
@@ -93,10 +96,20 @@ def run(space: Workspace, files: list[Path], name: str | None = None, given_sour
     """Import ``files`` (a query, a list, or both of one node) into ``space`` as ``name`` (proposed when None).
 
     Nothing is written before everything is made and rendered; then it is renamed into place.  Raises InputError for files that are no
-    captures, disagree, or an id that exists; UsageError for more files than views.
+    captures, disagree, or an id that exists; UsageError for more files than views; GateError for a capture whose driver node would no longer
+    print another capture of the workspace.
     """
     given = _read(files, edited=edited)
-    chosen = name or naming.propose(given.names, given.driver, _products(space), {*space.ids(), *space.profile_ids()})
+    for _ in range(ATTEMPTS - 1):
+        with contextlib.suppress(staging.MovedError):
+            return _run(space, given, name, given_source)
+    return _run(space, given, name, given_source)
+
+
+def _run(space: Workspace, given: _Given, name: str | None, given_source: str | None) -> Imported:
+    """One attempt; MovedError where another import was quicker to change the driver nodes that this one began with."""
+    staging.sweep(space)
+    chosen = name or naming.propose(given.names, given.driver, _products(space), staging.taken(space))
     staging.check_free(space, chosen)
     with staging.stage(space) as staged:
         learnt = _learn(staged, given)
@@ -105,8 +118,8 @@ def run(space: Workspace, files: list[Path], name: str | None = None, given_sour
         _write(staged, given, chosen, given_source)
         _baseline(staged, given, chosen)
         cases = check.check(staged, [chosen])
-        written = staging.settle(staged, space, chosen, None if learnt is None else learnt.version)
-    sources.write(space)
+        neighbours.hold(staged, space, chosen, learnt)
+        written = staging.settle(staged, space, chosen, None if learnt is None else learnt.version, lambda: sources.write(space))
     return Imported(
         id=chosen,
         kind=given.first.kind,

@@ -67,20 +67,20 @@ def test_a_typo_names_the_nearest_command(capsys):
     ],
 )
 def test_each_error_has_its_status_and_one_line(error, status, monkeypatch, capsys):
-    def fail(**_):
+    def fail(*_, **__):
         raise error
 
-    monkeypatch.setattr(commands.cli, "main", fail)
+    monkeypatch.setattr(commands.cli, "make_context", fail)
     assert guard.run([]) == status
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 
 def test_a_bug_is_one_line_that_says_where_the_trace_is(monkeypatch, capsys, tmp_path):
-    def fail(**_):
+    def fail(*_, **__):
         raise ZeroDivisionError("of all\nthings")
 
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr(commands.cli, "main", fail)
+    monkeypatch.setattr(commands.cli, "make_context", fail)
     assert guard.run([]) == 70
     (line,) = capsys.readouterr().err.splitlines()
     trace = Path(line.rsplit(" ", 1)[1])
@@ -88,9 +88,59 @@ def test_a_bug_is_one_line_that_says_where_the_trace_is(monkeypatch, capsys, tmp
     assert "Traceback" in trace.read_text()
 
 
-def test_a_reader_that_leaves_early_is_no_bug():
-    command = f"{sys.executable} -m harness.cli --help | true; echo ${{PIPESTATUS[0]}}"
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True, env=environment, cwd=Path(__file__).parents[3])
-    assert "bug" not in done.stderr
-    assert "Traceback" not in done.stderr
+ROOT = Path(__file__).parents[3]
+
+
+def shell(line: str) -> subprocess.CompletedProcess[str]:
+    """``line`` in bash, with ``$N`` for the command."""
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1", "N": f"{sys.executable} -m harness.cli"}
+    return subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=True, env=environment, cwd=ROOT)
+
+
+@pytest.mark.parametrize("command", ["--help", "list", "show t4"])
+def test_a_reader_that_left_is_status_130_and_no_message(command):
+    done = shell(f"(sleep 0.3; $N {command}) | true; echo ${{PIPESTATUS[0]}}")
+    assert (done.stdout, done.stderr) == ("130\n", "")
+
+
+@pytest.mark.parametrize(("command", "status"), [("list", 0), ("show t4", 0), ("--help", 0), ("chek", 2), ("show nope", 3)])
+def test_streams_that_the_caller_closed_change_no_status(command, status):
+    done = shell(f"exec 9>&1; $N {command} >&- 2>&- <&-; echo $? >&9")
+    assert (done.stdout, done.stderr) == (f"{status}\n", "")
+
+
+def test_output_without_room_is_status_4_and_one_line():
+    done = shell("$N list >/dev/full; echo $?")
+    assert (done.stdout, done.stderr) == ("4\n", "nvparity: output: No space left on device\n")
+
+
+@pytest.mark.parametrize("option", [["list", "--json", ""], ["list", "--root", ""], ["compile", "t4", "-o", ""], ["render", "t4", "--trace", ""]])
+def test_an_empty_name_is_a_usage_error(option, capsys):
+    assert guard.run(option) == 2
+    assert "an empty name" in capsys.readouterr().err
+
+
+def test_json_into_a_folder_is_refused_and_into_no_plain_file_is_written_in_place(tmp_path, capsys):
+    pipe = tmp_path / "link"
+    pipe.symlink_to(os.devnull)
+    assert guard.run(["list", "--root", str(ROOT), "--json", str(pipe)]) == 0
+    assert pipe.is_symlink()
+    assert Path(os.devnull).is_char_device()
+    assert guard.run(["list", "--root", str(ROOT), "--json", str(tmp_path)]) == 3
+    assert "is a folder" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == [pipe]
+
+
+def test_an_image_replaces_plain_files_alone(tmp_path, capsys):
+    target = tmp_path / "link"
+    target.symlink_to(os.devnull)
+    assert guard.run(["compile", "t4", "--root", str(ROOT), "-o", str(target)]) == 3
+    assert "is no plain file" in capsys.readouterr().err
+    assert target.is_symlink()
+
+
+def test_names_that_are_not_utf_8_are_said_byte_for_byte(tmp_path):
+    name = os.fsencode(tmp_path / "list") + b"\xff.txt"
+    Path(os.fsdecode(name)).write_text("GPU 0: Tesla T4 (UUID: GPU-00000001-0000-0000-0000-000000000001)\n")
+    done = subprocess.run([sys.executable, "-m", "harness.cli", "roundtrip", name], capture_output=True, check=False, cwd=ROOT)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"exact own verbatim 0/1 " + name + b"\n", b"")

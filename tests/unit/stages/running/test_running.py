@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from harness.stages.running import Ending, end_as, environment_for, run_command
-from harness.words.errors import MissingError
+from harness.words.errors import MissingError, UsageError
 
 HERE = {"PATH": os.environ["PATH"]}
 
@@ -36,6 +36,13 @@ def outer(repository: Path, *command: str) -> subprocess.Popen[str]:
 def line(process: subprocess.Popen[str]) -> str:
     assert process.stdout is not None
     return process.stdout.readline().strip()
+
+
+def library(folder: Path) -> Path:
+    """A file called as programs load it."""
+    folder.mkdir(exist_ok=True)
+    (folder / "libnvidia-ml.so.1").touch()
+    return folder / "libnvidia-ml.so.1"
 
 
 @pytest.mark.parametrize("status", [0, 1, 4, 42, 255])
@@ -94,7 +101,7 @@ def test_a_status_below_signals_is_returned_as_it_is() -> None:
 
 
 def test_the_library_comes_first_and_the_callers_own_folders_stay(tmp_path: Path) -> None:
-    made = environment_for(tmp_path / "lib" / "libnvidia-ml.so.1", tmp_path / "i", tmp_path / "s", {"LD_LIBRARY_PATH": "/a::/b:", "HOME": "/h"})
+    made = environment_for(library(tmp_path / "lib"), tmp_path / "i", tmp_path / "s", {"LD_LIBRARY_PATH": "/a::/b:", "HOME": "/h"})
     assert made == {
         "LD_LIBRARY_PATH": f"{tmp_path}/lib:/a:/b",
         "HOME": "/h",
@@ -104,5 +111,16 @@ def test_the_library_comes_first_and_the_callers_own_folders_stay(tmp_path: Path
 
 
 def test_no_empty_folder_is_put_on_the_library_path(tmp_path: Path) -> None:
-    made = environment_for(tmp_path / "libnvidia-ml.so.1", tmp_path / "i", tmp_path / "s", {})
+    made = environment_for(library(tmp_path), tmp_path / "i", tmp_path / "s", {})
     assert made["LD_LIBRARY_PATH"] == str(tmp_path)
+
+
+def test_a_library_that_no_program_would_find_is_refused(tmp_path: Path) -> None:
+    """BL-063: with the name missing from the folder, a client loads the real library of the machine, or none."""
+    with pytest.raises(MissingError, match=r"no libnvidia-ml\.so\.1 in it"):
+        environment_for(tmp_path / "mine.so", tmp_path / "i", tmp_path / "s", {})
+
+
+def test_a_command_without_a_name_is_a_usage_error() -> None:
+    with pytest.raises(UsageError, match="empty"):
+        run_command([""], HERE)
