@@ -6,7 +6,7 @@ import pytest
 
 from harness.stores import goldens
 from harness.text import scrub
-from harness.words.errors import InputError
+from harness.words.errors import InputError, MissingError
 from tests.unit.text import samples
 
 RAW = {"q-x": samples.query(2).encode(), "L": samples.LIST.encode()}
@@ -76,6 +76,6 @@ def test_what_is_wrong_is_named_with_its_line(tmp_path, old, new, said):
 
 def test_a_failed_write_leaves_nothing(tmp_path):
     (tmp_path / "x.yaml").mkdir()
-    with pytest.raises(OSError, match="directory"):
+    with pytest.raises(MissingError, match="directory"):
         goldens.write_whole(tmp_path / "x.yaml", b"text")
     assert [entry.name for entry in tmp_path.iterdir()] == ["x.yaml"]
