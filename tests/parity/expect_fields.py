@@ -137,6 +137,9 @@ def _default(name: str, values: Flat) -> Any:
 def _ecc(name: str, values: Flat) -> Any:
     if not _has(values, "ecc."):
         return None
+    combined = any(f"ecc.sram.{scope}.uncorrectable" in values for scope in ("volatile", "aggregate"))
+    if combined and name.startswith("ecc.sram.") and name.rpartition(".")[2] not in ("correctable", "uncorrectable"):
+        return None  # L09, L11, L12: one figure, no parts
     if name in ("ecc.sram.volatile.uncorrectable", "ecc.sram.aggregate.uncorrectable"):
         return (values.get(f"{name}_parity") or 0) + (values.get(f"{name}_secded") or 0)
     return False if name == "ecc.sram.threshold_exceeded" else 0
@@ -146,7 +149,7 @@ def _board_id(values: Flat) -> int | None:
     if "pci.bus_id" not in values:
         return None
     domain, bus, device, _ = _address(values)
-    return domain << 16 | bus << 8 | device
+    return (domain << 16 | bus << 8 | device) & 0xFFFFFFFF
 
 
 def _copied(key: str) -> Callable[[Flat], Any]:

@@ -19,7 +19,7 @@ from harness.tables import drivers
 from harness.tables.drivers import Driver
 from harness.text.document import Document
 from harness.words.state import State
-from mocklib.spec import ImageSpec
+from mocklib.spec import ImageSpec, Pages, Process
 from tests.parity.expect import Wanted
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -92,3 +92,10 @@ def found(wanted: Told, data: bytes, driver: Driver) -> set[Wanted]:
     assert case.drift == []
     assert (case.bytes == "equal") == (case.findings == [])
     return {Wanted(finding.gpu or "", finding.path, finding.kind) for finding in case.findings}
+
+
+def shaped(name: str, value: Any) -> Any:
+    """A list in the classes that an image's content has."""
+    if name.startswith("processes."):
+        return tuple(Process(*process) for process in value)
+    return Pages(*value) if name in ("retired_pages.single_bit", "retired_pages.double_bit") else value

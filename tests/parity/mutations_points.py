@@ -112,7 +112,7 @@ def _other_value(random: Random, known: keys.Key, value: Any) -> Any:
 
 def _number(random: Random, known: keys.Key, value: Any) -> int:
     """Far enough away to be told by any format; within a byte for what NVML holds in one."""
-    if known.path in ("minor_number", "platform.slot_number", "platform.tray_index", "platform.host_id"):
+    if known.path == "minor_number" or known.bits == 8:
         return random.choice([number for number in range(100, 200) if number != value])
     step = random.randrange(1, 50)
     return (value or 0) + step * (1 << 21 if known.path.endswith("_bytes") else 2000)
@@ -242,7 +242,7 @@ def _changed(random: Random, definition: tables.FieldDef, value: Any) -> Any:
 
 
 def _moved(random: Random, name: str, value: int) -> int:
-    if name in ("minor_number", "platform.slot_number", "platform.tray_index", "platform.host_id", "pci.bus", "pci.device"):
+    if name in ("minor_number", "pci.bus", "pci.device") or tables.device_fields()[name].bits == 8:
         return random.choice([number for number in range(1, 31) if number != value])
     if name.endswith("mask"):
         return value ^ 1 << random.randrange(9)

@@ -20,11 +20,11 @@ from harness.stores import profiles
 from harness.tables import drivers
 from harness.words.errors import InputError
 from mocklib import image, state
-from mocklib.spec import FieldValue, ImageSpec, Pages, Process
+from mocklib.spec import FieldValue, ImageSpec
 from tests.parity import expect_calls, expect_fields, mutations_points, tracer_values
 from tests.parity.expect import Wanted, findings
 from tests.parity.expect_model import Model
-from tests.parity.mutations_board import BOARDS, ROOT, Board, board, found, state_texts, told
+from tests.parity.mutations_board import BOARDS, ROOT, Board, board, found, shaped, state_texts, told
 from tests.parity.mutations_library import Served, clock, leaves
 
 EACH = 50
@@ -113,13 +113,6 @@ def worked_out(own: Board, document: dict[str, Any]) -> ImageSpec:
     system = document["system"]
     number = system["cuda_version_major"] * 1000 + system["cuda_version_minor"] * 10
     return replace(own.spec, devices=devices, modes=modes, system={**own.spec.system, "system.cuda_version": FieldValue(number)})
-
-
-def shaped(name: str, value: Any) -> Any:
-    """A list in the classes that an image's content has."""
-    if name.startswith("processes."):
-        return tuple(Process(*process) for process in value)
-    return Pages(*value) if name in ("retired_pages.single_bit", "retired_pages.double_bit") else value
 
 
 @pytest.mark.parametrize("name", BOARDS)

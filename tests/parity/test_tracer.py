@@ -14,16 +14,17 @@ from typing import Any
 
 import pytest
 
-from harness.tables import drivers
+from harness.stores.schema import keys
+from harness.tables import drivers, rows
 from harness.tables.drivers import Driver
 from mocklib import fields as tables
 from mocklib import image
 from mocklib.spec import ImageSpec
-from tests.parity import tracer_profile, tracer_values
+from tests.parity import expect_fields, tracer_profile, tracer_values
 from tests.parity.expect_calls import Board
 from tests.parity.expect_model import Leaf, Model
 from tests.parity.expect_sources import asked, printed_rows, route_of, shown, unknown_handlers
-from tests.parity.mutations_board import ROOT
+from tests.parity.mutations_board import ROOT, shaped
 from tests.parity.mutations_library import Served, clock, differences
 from tests.parity.tracer_values import CODES, Variant
 
@@ -221,6 +222,46 @@ UNANSWERED = frozenset((
 """Fields no function answers from yet; ``test_blind`` holds this list, too."""
 
 
+def test_the_field_a_route_reaches_is_the_key_its_row_is_derived_into(driver: Driver):
+    """Two tables say where a reading comes from: the row names its key, the function, field id or slot its field."""
+    told = rows.load()
+    different = {
+        row: shown(driver, row)
+        for row in printed_rows(driver)
+        if (route := route_of(driver, row)) is not None and route.kind in ("call", "fieldvalue", "slot") and route.bits is None
+        and told[row].field in keys.device_keys() and shown(driver, row) != {told[row].field}
+    }  # fmt: skip
+    assert different.keys() <= OTHERWISE.keys()
+    assert all(fields == OTHERWISE[row] for row, fields in different.items())
+
+
+PAGES = frozenset(("retired_pages.single_bit", "retired_pages.double_bit"))
+BRIDGE = frozenset(("bridge_chip.type", "bridge_chip.firmware"))
+OTHERWISE: dict[str, frozenset[str]] = {
+    **{f"retired_pages.{cause}.{part}": PAGES for cause in ("single_bit", "double_bit") for part in ("count", "list")},  # the cause is an argument
+    "bridge_chip.type": BRIDGE,
+    "bridge_chip.firmware": BRIDGE,
+    "memory.used_bytes": frozenset(("memory.v1_used_bytes",)),  # before 510 used counts what is reserved
+    "pcie.atomics_inbound": frozenset(("pcie.atomics_outbound",)),  # 525 to 550 ask slot 226 for its code alone
+    "supported_clocks.memory": frozenset(("clocks.supported",)),
+    "supported_clocks.graphics": frozenset(("clocks.supported",)),
+    "accounting.pids": frozenset(("accounting.pids",)),
+    "process.name": frozenset(("processes.compute", "processes.graphics", "processes.mps")),
+    **{f"processes.{kind}": frozenset((f"processes.{kind}",)) for kind in ("compute", "graphics", "mps")},
+    **{f"accounted_process.{part}": frozenset(("accounting.mode",)) for part in ("gpu_util", "memory_util", "max_memory", "time", "is_running")},
+}
+"""Rows whose route reaches another field than the key's own, or several."""
+
+
+def test_the_compiler_makes_of_the_tracer_what_the_documents_say(driver: Driver):
+    spec = tracer_values.spec_of(driver)
+    for gpu, (values, states) in enumerate(expect_fields.devices(tracer_profile.document(driver.version.text))):
+        for name, (code, value) in expect_fields.fields(values, states).items():
+            held = spec.devices[gpu][name]
+            assert (held.status, held.value) == (code, None if code else shaped(name, value)), name
+        assert spec.modes[gpu] == expect_fields.modes(values, states)
+
+
 # ---- named calls
 
 
@@ -287,7 +328,5 @@ def call_by_name(asks: list[dict[str, Any]], spec: ImageSpec, library: Path, fol
 
 
 def test_the_tracer_gives_every_key_of_the_schema_but_those_named():
-    from harness.stores.schema import keys
-
     given = set(keys.flatten({name: value for name, value in tracer_profile.document("580.105.08")["devices"][2].items() if name != "states"}))
     assert set(keys.device_keys()) - given == set(tracer_profile.LEFT_OUT)

@@ -24,8 +24,8 @@ ALWAYS = (470, 550)
 """Branches whose binary NVPARITY_SMI must have; the others are traced where it has them."""
 BATCH = 32
 """GPUs a run; nvidia-smi takes as many."""
-STOPS = ("pci.domain", "pci.bus", "pci.device", "pci.function", "pci.device_id", "pci.subsystem_id", "pci.bus_id", "pci.bus_id_legacy", "pci.base_class",
-         "pci.sub_class")  # fmt: skip
+STOPS = ("pci.domain", "pci.bus", "pci.device", "pci.function", "pci.device_id", "pci.subsystem_id", "pci.bus_id", "pci.bus_id_legacy",
+         "pci.base_class", "pci.sub_class")  # fmt: skip
 """Fields of nvmlDeviceGetPciInfo: refused, the real nvidia-smi prints an error in place of the whole log; no layout says so."""
 HOST_VGPU = ("virtualization.mode", 3)
 """In this mode nvidia-smi prints blocks of vGPU capabilities (vgpu_device_capability) that no capture shows; no layout has them."""

@@ -31,8 +31,6 @@ FIXED = {
 """Words on which other rows hang, or which open a mode of its own."""
 LARGE = {f"{block}memory.total_bytes": 100_000 << 20 for block in ("", "bar1_", "protected_")}
 """Totals from which a part is taken: more than their parts."""
-BYTES = {"platform.slot_number": 141, "platform.tray_index": 161, "platform.host_id": 181, "platform.module_id": 201}
-"""Keys that NVML holds in one byte: the first GPU's value, the others' follow."""
 LEFT_OUT = {
     "fabric.health_mask": "replaces the parts of fabric.health, which are traced",
 }
@@ -43,9 +41,10 @@ CLOCK = "2031-05-06T07:08:09Z"
 
 @dataclass
 class Numbers:
-    """Numbers handed out once each."""
+    """Numbers handed out once each; those of ``bytes`` to keys that NVML holds in one byte."""
 
     source: Iterator[int]
+    bytes: Iterator[int]
 
     def next(self, granule: int = 1) -> int:
         """The next one, times ``granule``."""
@@ -72,7 +71,7 @@ def few_valued() -> dict[str, tuple[int, ...]]:
 
 def document(driver: str) -> dict[str, Any]:
     """The tracer's document for a driver version."""
-    numbers = Numbers(itertools.count(1001, 7))
+    numbers = Numbers(itertools.count(1001, 7), itertools.count(141))
     devices = [_device(gpu, architecture, margin, numbers) for gpu, (architecture, margin) in enumerate(SETTINGS)]
     system = {"driver_version": driver, "nvml_version": f"77.{driver}", "cuda_version": "77.3"}
     return {"format": 1, "version": "1", "system": system, "clock": {"mode": "frozen", "at": CLOCK}, "device_defaults": {}, "devices": devices}
@@ -85,7 +84,7 @@ def _device(gpu: int, architecture: str, margin: bool, numbers: Numbers) -> dict
         if path in LEFT_OUT:
             continue
         value = _value(key, gpu, number + gpu, numbers, cuts.get(path, 1), few.get(path, ()))
-        place(device, path, FIXED.get(path, BYTES[path] + gpu if path in BYTES else architecture if path == "architecture" else value))
+        place(device, path, FIXED.get(path, architecture if path == "architecture" else value))
     if not margin:
         remove(device, MARGIN)
         device["states"][MARGIN] = "not_supported"
@@ -114,7 +113,7 @@ def _value(key: keys.Key, gpu: int, number: int, numbers: Numbers, granule: int,
         "flag": lambda: number % 2 == 1,
         "health_flag": lambda: number % 2 == 0,
         "few": lambda: few[number % len(few)],
-        "uint": lambda: gpu + 91 if key.path == "minor_number" else numbers.next(max(1, granule // key.scale)) + LARGE.get(key.path, 0) * (gpu + 1),
+        "uint": lambda: _number(key, gpu, numbers, max(1, granule // key.scale)),
         "int": lambda: numbers.next(max(1, granule // key.scale)),
         "text": lambda: _uuid(numbers) if key.path == "uuid" else f"{key.path.split('.')[-1][:4]}-{numbers.next():05d}",
         "percent": lambda: str(31 + gpu),
@@ -128,6 +127,12 @@ def _value(key: keys.Key, gpu: int, number: int, numbers: Numbers, granule: int,
         "pages": lambda: _pages(numbers, gpu == 0 and key.path.endswith("single_bit")),
     }
     return made["few" if few else key.kind]()
+
+
+def _number(key: keys.Key, gpu: int, numbers: Numbers, granule: int) -> int:
+    if key.path == "minor_number":
+        return gpu + 91
+    return next(numbers.bytes) if key.bits == 8 else numbers.next(granule) + LARGE.get(key.path, 0) * (gpu + 1)
 
 
 def _uuid(numbers: Numbers) -> str:
