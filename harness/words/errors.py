@@ -21,7 +21,7 @@ EXIT_TABLE: tuple[tuple[int, str], ...] = (
     (EXIT_PARITY, "parity, or the command did what was asked"),
     (EXIT_GATE, "a gate failed: findings, differences, drift"),
     (EXIT_USAGE, "usage: unknown option, command or argument"),
-    (EXIT_INPUT, "bad input: not a capture, truncated, an invalid profile, an id that exists"),
+    (EXIT_INPUT, "bad input: not a capture, truncated, invalid profile, id in use"),
     (EXIT_ENVIRONMENT, "the environment lacks something: compiler, library, binary, permission"),
     (EXIT_NOTHING, "nothing was selected"),
     (EXIT_BUG, "a bug in nvparity"),

@@ -150,7 +150,8 @@ class Model:
     # ---- the walk
 
     def _below(self, element: Element, at: At, prefix: str) -> Iterator[Leaf]:
-        shown = [(child, here) for child in element.children for here in self._places(child, at) if self._present(child, here)]
+        known = [child for child in element.children if any((child.row, child.children, child.attributes, child.collapse, child.none, child.repeat))]
+        shown = [(child, here) for child in known for here in self._places(child, at) if self._present(child, here)]
         total = Counter(child.name for child, _ in shown)
         seen: Counter[str] = Counter()
         for child, here in shown:

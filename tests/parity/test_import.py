@@ -93,7 +93,18 @@ def test_an_existing_id_is_refused_and_nothing_changes(space: Workspace, query: 
 
 
 def test_the_proposed_id_is_a_free_one(space: Workspace, query: Path):
-    assert [pipeline.run(space, [query]).id for _ in range(2)] == ["t4-x1_595.91.07", "t4-x1_595.91.07_2"]
+    later = query.with_name("later.xml")
+    later.write_bytes(query.read_bytes().replace(b"<gpu_temp>33 C</gpu_temp>", b"<gpu_temp>34 C</gpu_temp>"))
+    assert [pipeline.run(space, [file]).id for file in (query, later)] == ["t4-x1_595.91.07", "t4-x1_595.91.07_2"]
+
+
+def test_the_same_file_is_imported_once_unless_an_id_is_given(space: Workspace, query: Path, capsys: pytest.CaptureFixture[str]):
+    assert guard.run(["import", str(query), "--root", str(space.root)]) == 0
+    before = files(space.root)
+    assert guard.run(["import", str(query), "--root", str(space.root)]) == 3
+    assert "already imported as t4-x1_595.91.07" in capsys.readouterr().err
+    assert files(space.root) == before
+    assert guard.run(["import", str(query), "--root", str(space.root), "--id", "again"]) == 0
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.stages.compare import check
 from harness.stages.render import serving
 from harness.stages.render.process import Job
 from harness.stores import captures
@@ -27,9 +28,11 @@ def test_the_root_holds_no_capture_profile_or_golden(isolated_root: Path):
 
 @pytest.mark.parametrize("name", SPACE.ids())
 def test_a_render_there_gives_the_bytes_of_the_original(name: str, enter, isolated_root: Path):
-    original = captures.load(SPACE.captures, name).texts["q-x"].to_bytes()
+    text = captures.load(SPACE.captures, name).texts["q-x"]
+    original = text.to_bytes()
     (isolated_root / "nv" / "image").write_bytes(serving.image_bytes(SPACE.profile_path(name), SPACE))
-    job = Job(library="/nv/libnvidia-ml.so.1", image="/nv/image", root=None, answer="/tmp/answer")
+    verbatim = check.verbatim_of(SPACE.profile_path(name), text)  # what no row explains comes with the job
+    job = Job(library="/nv/libnvidia-ml.so.1", image="/nv/image", root=None, answer="/tmp/answer", verbatim=verbatim)
     environment = {"PYTHONPATH": "/site", "NVPARITY_IMAGE": "/nv/image", "MOCK_NVML_STATE": "/tmp/state", "PYTHONDONTWRITEBYTECODE": "1"}
     done = enter(["-m", "harness.stages.render"], environment, json.dumps(asdict(job)).encode())
     assert done.returncode == 0, done.stderr.decode()

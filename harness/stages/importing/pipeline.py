@@ -109,6 +109,8 @@ def run(space: Workspace, files: list[Path], name: str | None = None, given_sour
 def _run(space: Workspace, given: _Given, name: str | None, given_source: str | None) -> Imported:
     """One attempt; MovedError where another import was quicker to change the driver nodes that this one began with."""
     staging.sweep(space)
+    if name is None:
+        _check_new(space, given)
     chosen = name or naming.propose(given.names, given.driver, _products(space), staging.taken(space))
     staging.check_free(space, chosen)
     with staging.stage(space) as staged:
@@ -134,6 +136,18 @@ def _run(space: Workspace, given: _Given, name: str | None, given_source: str | 
         written=written,
         notes=_notes(given),
     )
+
+
+def _check_new(space: Workspace, given: _Given) -> None:
+    """The same files under a second proposed name would be an id twice; a name given with ``--id`` says that this is wanted."""
+    hashes = {view: golden_reader.sha256(data) for view, data in given.raw.items()}
+    for stored in sorted(space.captures.glob("*/sidecar.yaml")):
+        try:
+            sidecar = captures.load_sidecar(stored)
+        except InputError:
+            continue  # the check says what is wrong with it
+        if {view: one.raw for view, one in sidecar.views.items()} == hashes:
+            raise InputError(f"already imported as {sidecar.id}: the files have the same hashes; give --id to keep a second copy")
 
 
 def _read(files: list[Path], *, edited: bool) -> _Given:
