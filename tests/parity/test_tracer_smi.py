@@ -30,6 +30,9 @@ STOPS = ("pci.domain", "pci.bus", "pci.device", "pci.function", "pci.device_id",
 HOST_VGPU = ("virtualization.mode", 3)
 """In this mode nvidia-smi prints blocks of vGPU capabilities (vgpu_device_capability) that no capture shows; no layout has them."""
 
+STALE = {525: ("architecture",)}
+"""Branch -> fields that its binary, when they are refused, prints as the GPU before had them (the first GPU of a run: as the oldest boards)."""
+
 
 @pytest.fixture(scope="module")
 def served(library_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Served:
@@ -71,7 +74,8 @@ def test_every_field_takes_its_other_values_and_answers_every_code(printed: tupl
     driver, run = printed
     spec = tracer_values.spec_of(driver)
     variants = [*tracer_values.value_variants(driver, spec), *tracer_values.code_variants(spec)]
-    variants = [variant for variant in variants if not left_out(variant)]
+    stale = STALE.get(driver.version.branch, ())
+    variants = [variant for variant in variants if not left_out(variant) and not (variant.field in stale and variant.held.status)]
     assert len(variants) > 3500
     for batch in tracer_values.batches(variants, BATCH):
         many = tracer_values.image_of(spec, batch, apart=True)
