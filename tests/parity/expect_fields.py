@@ -142,6 +142,9 @@ def _ecc(name: str, values: Flat) -> Any:
         return None  # L09, L11, L12: one figure, no parts
     if name in ("ecc.sram.volatile.uncorrectable", "ecc.sram.aggregate.uncorrectable"):
         return (values.get(f"{name}_parity") or 0) + (values.get(f"{name}_secded") or 0)
+    one_figure = any(values.get(f"ecc.sram.{scope}.uncorrectable") is not None for scope in ("volatile", "aggregate"))
+    if one_figure and name.startswith("ecc.sram.") and not name.endswith(".correctable"):  # it has no parts (L09, L11, L12)
+        return None
     return False if name == "ecc.sram.threshold_exceeded" else 0
 
 
