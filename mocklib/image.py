@@ -19,7 +19,7 @@ from mocklib.structs import as_bytes, constants, structs
 
 __all__ = [
     "Clock", "FieldId", "FieldValue", "ImageError", "ImageSpec", "ImageView", "Pages", "Process", "Slot", "Source", "Track",
-    "pack", "read", "seal", "write",
+    "pack", "read", "replaceable", "seal", "write",
 ]  # fmt: skip
 
 
@@ -127,6 +127,12 @@ def read(data: bytes) -> ImageView:
     node = read_record(part(data, *places[0]), tables.system_fields())
     found = [read_record(part(data, *place), tables.device_fields()) for place in places[1:]]
     return ImageView(node.values, [item.values for item in found], [item.modes for item in found], node.clock, int(head.crc), len(data), places)
+
+
+def replaceable(path: Path) -> bool:
+    """Whether a regular file may make room for an image: it is one, of whatever version, or empty."""
+    with path.open("rb") as file:
+        return file.read(8) in (b"", constants()["NVP_IMAGE_MAGIC"].to_bytes(8, "little"))
 
 
 def write(path: Path, data: bytes) -> None:

@@ -79,7 +79,12 @@ def image_of(profile: Path, space: Workspace) -> Path:
 
 
 def write_image(profile: Path, space: Workspace, target: Path) -> None:
-    """Compile ``profile`` into ``target``, whole and renamed."""
+    """Compile ``profile`` into ``target``, whole and renamed.
+
+    InputError where a file lies there that is no image: a profile under a name that was meant for its image.
+    """
+    if target.is_file() and not image.replaceable(target):
+        raise InputError(f"{target}: is there and is no image; name another file or remove it")
     image.write(target, image_bytes(profile, space))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -133,3 +134,24 @@ def test_run_of_a_command_that_is_not_there_is_status_4():
 
 def test_run_without_a_command_is_a_usage_error():
     assert nvparity("run", "t4").returncode == 2
+
+
+@pytest.mark.parametrize("kind", ["profile", "text"])
+def test_compile_replaces_no_file_but_an_image(tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str):
+    profile, text = tmp_path / "mine.yaml", tmp_path / "text"
+    profile.write_bytes((ROOT / "profiles" / "t4-x1_595.91.07.yaml").read_bytes())
+    text.write_text("mine", encoding="utf-8")
+    before = profile.read_bytes()
+    target = profile if kind == "profile" else text
+    assert run("compile", str(profile), "-o", str(target)) == 3
+    assert f"{target}: is there and is no image" in capsys.readouterr().err
+    assert (profile.read_bytes(), text.read_text("utf-8")) == (before, "mine")
+
+
+def test_compile_replaces_an_image_and_an_empty_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    target = tmp_path / "served.nvpimg"
+    target.touch()
+    for _ in range(2):
+        assert run("compile", "t4", "-o", str(target)) == 0
+        assert len(image.read(target.read_bytes()).devices) == 1
+    assert capsys.readouterr().err == ""
