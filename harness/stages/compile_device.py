@@ -17,9 +17,14 @@ NOT_SUPPORTED = 3
 
 
 def device_fields(device: Device, index: int) -> dict[str, FieldValue]:
-    """Every field of the device at ``index``: a state's code, else the value, else the default, else NOT_SUPPORTED."""
+    """Every field of the device: a state's code, else the value, else the default, else NOT_SUPPORTED.
+
+    Minor number and UUID are made from its ``index`` key, else from ``index``, its place (ledger A14, B15, B17).
+    """
     values = {**device.values}
-    values.setdefault("minor_number", index)
+    number = values.get("index", index)
+    values.setdefault("minor_number", number)
+    values.setdefault("uuid", f"GPU-4d4f434b-0000-0000-0000-{number:012d}")
     return {name: _field(name, definition, values, device.states) for name, definition in fields.device_fields().items()}
 
 

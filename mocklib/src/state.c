@@ -73,10 +73,13 @@ void nvp_bind_records(void)
         bind_one(&nvp_devices[i + 1], i + 1, &entries[i]);
 }
 
-/* Room is left for what is written beside the state: the lock, and the new file before its rename. */
+/* Room is left for what is written beside the state: the lock, and the new file before its rename.  A relative name is that of this moment, wherever
+ * the process goes later. */
 static bool set_path(const char *beside, const char *ending)
 {
-    if (nvp_format(state_path, sizeof state_path - 32, "%s%s", beside, ending))
+    char folder[NVP_PATH_SIZE];
+    const bool relative = beside[0] != '/' && getcwd(folder, sizeof folder) != NULL;
+    if (nvp_format(state_path, sizeof state_path - 32, "%s%s%s%s", relative ? folder : "", relative ? "/" : "", beside, ending))
         return true;
     nvp_say("a name of %zu characters is too long for the state; settings answer NO_PERMISSION", strlen(beside));
     return false;

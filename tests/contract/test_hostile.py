@@ -136,6 +136,13 @@ def test_a_process_sees_what_it_sets_in_a_state_that_another_made_after_its_init
         assert first.communicate("go\n")[0] == "0 222000\n"
 
 
+def test_a_relative_name_of_the_state_stays_where_it_was_at_init(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    program = f"os.chdir('{tmp_path}'); nvml.init(); os.chdir('other'); print(put(100000), got(), os.listdir('.'))"
+    assert run(program, MOCK_NVML_STATE="relative.state") == ("0 100000 []", "")
+    assert state.overrides(tmp_path / "relative.state")[0]["power.enforced_limit_mw"] == FieldValue(100_000)
+
+
 def test_init_and_shutdown_again_and_again_map_nothing_twice(run: Run, tmp_path: Path) -> None:
     program = "for _ in range(50):\n    nvml.init(); nvml.shutdown()\nprint(maps('sound.nvpimg'), maps('the.state'))"
     assert run(program, MOCK_NVML_STATE=tmp_path / "the.state")[0] == "1 1"

@@ -63,6 +63,7 @@ def devices(document: Mapping[str, Any]) -> list[tuple[Flat, Flat]]:
         blocks = {name: value for name, value in blocks.items() if name not in ("states", "index")}
         values = flat(blocks)
         values.setdefault("minor_number", device["index"])
+        values.setdefault("uuid", f"GPU-4d4f434b-0000-0000-0000-{device['index']:012d}")
         merged.append((values, {**inherited, **(device.get("states") or {})}))
     return merged
 

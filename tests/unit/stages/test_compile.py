@@ -32,8 +32,8 @@ def test_a_key_that_is_not_given_is_not_supported(tree):
     (device,) = spec_of(tree).devices
     answered = {name for name, value in device.items() if value.status == 0}
     assert answered == {
-        "minor_number", "performance_state", "virtualization.mode", "protected_memory.total_bytes", "protected_memory.used_bytes",
-        "protected_memory.free_bytes", "capabilities.egm", "processes.compute", "processes.graphics", "processes.mps",
+        "minor_number", "uuid", "performance_state", "virtualization.mode", "protected_memory.total_bytes",
+        "protected_memory.used_bytes", "protected_memory.free_bytes", "capabilities.egm", "processes.compute", "processes.graphics", "processes.mps",
     }  # fmt: skip
     assert all(value.status == 3 for name, value in device.items() if name not in answered)
 
@@ -254,3 +254,17 @@ def test_the_zero_config_default_is_eight_a100s_with_the_ledgers_identity(tree, 
     assert spec.system["system.nvml_version"].value == "12.550.163.01"
     assert spec.system["system.cuda_version"].value == 12040
     assert len({device["board_id"].value for device in spec.devices}) == 8
+
+
+def test_minor_number_and_uuid_are_those_of_the_index_where_a_profile_gives_none(tree):
+    found = spec_of(tree, device='index: 0}, {index: 2, uuid: "GPU-x"}, {index: 5, minor_number: 1').devices
+    assert [device["minor_number"].value for device in found] == [0, 2, 1]
+    made = "GPU-4d4f434b-0000-0000-0000-{:012d}".format
+    assert [device["uuid"].value for device in found] == [made(0), "GPU-x", made(5)]
+
+
+def test_a_board_with_one_figure_of_sram_errors_has_no_parts_of_it(tree):
+    (device,) = spec_of(tree, "ecc: {mode_current: enabled, sram: {volatile: {uncorrectable: 4}}}").devices
+    assert device["ecc.sram.volatile.uncorrectable"].value == 4
+    assert device["ecc.sram.volatile.correctable"].value == 0
+    assert {device[f"ecc.sram.{name}"].status for name in ("volatile.uncorrectable_parity", "uncorrectable_sources.l2", "threshold_exceeded")} == {3}
