@@ -112,6 +112,21 @@ def function_index() -> dict[str, int]:
 
 
 @functools.cache
+def answered_from() -> dict[str, tuple[str, ...]]:
+    """Function name -> the fields of the one struct it writes: where one of them has a status, the call answers that and writes nothing.
+
+    Functions that choose by an argument or a version word, and members with a number for "not there", are not in it.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for path in sorted((TABLES / "functions").glob("*.yaml")):
+        for name, entry in load_yaml(path).items():
+            out = entry.get("out") if isinstance(entry, dict) and not {"by", "version"} & entry.keys() else None
+            if isinstance(out, dict):
+                found[name] = tuple(field for field in out.values() if isinstance(field, str))
+    return found
+
+
+@functools.cache
 def program_steps() -> dict[str, list[dict[str, Any]]]:
     """Setter programs by name: their checks and steps, as ``tables/programs.yaml`` says them; the order numbers the programs."""
     steps: dict[str, list[dict[str, Any]]] = load_yaml(TABLES / "programs.yaml")["programs"]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.stages import compile as compiling
-from harness.stages import compile_derived, compile_device, derive_lists, derive_shape
+from harness.stages import compile_derived, compile_device, derive_lists, derive_served, derive_shape
 from harness.stages.derive_walk import LITERAL, STATE, UNMODELLED, VALUE, Reading, Walker
 from harness.stores import profiles
 from harness.stores.profiles import Device
@@ -63,7 +63,7 @@ def derive(document: Document, driver: Driver, capture: str = "") -> Derived:
     """
     readings = _listed([derive_lists.settle(reading) for reading in Walker(document, driver).readings()])
     system, clock, origin, gpus = _gather(readings, len(document.gpus))
-    readings = _settled(readings, gpus, driver)
+    readings = derive_served.settle(readings, [Device(gpu.values, gpu.states) for gpu in gpus], driver)
     if "driver_version" not in system:
         raise InputError("the capture does not say its driver version: no profile can be made from it")
     for gpu in gpus:
@@ -102,6 +102,9 @@ def _gather(readings: list[Reading], count: int) -> tuple[dict[str, Any], dict[s
             continue
         key = table[reading.row].field
         if reading.gpu is None:
+            if reading.row == "system.num_devices" and reading.kind == VALUE and reading.raw != count:
+                readings[place] = _refused(reading, f"the capture holds {count} GPUs, which are those that can be served")
+                continue
             _system(reading, system, clock)
             origin.setdefault(key, reading.place)
         elif not derive_lists.is_list(reading.row):
@@ -155,22 +158,6 @@ def _put(gpu: Gpu, reading: Reading, key: str) -> str:
     if key in gpu.states or gpu.values.setdefault(key, value) != value:
         return f"{key} has another reading in this GPU"
     return ""
-
-
-def _settled(readings: list[Reading], gpus: list[Gpu], driver: Driver) -> list[Reading]:
-    """Derived fields (pci.bus from pci.bus_id, ...) compared with what the keys give; one that differs is not modelled."""
-    served = [compile_device.device_fields(Device(gpu.values, gpu.states), number) for number, gpu in enumerate(gpus)]
-    table = rows.load()
-    settled: list[Reading] = []
-    for reading in readings:
-        row = table.get(reading.row or "")
-        wrong = ""
-        if row is not None and reading.gpu is not None and reading.kind == VALUE and row.field not in keys.device_keys() and row.field:
-            given = served[reading.gpu][row.field]
-            if given.status or driver.form(row.id).text(given.value) != reading.text:
-                wrong = f"{row.field} follows from other keys, which give another value"
-        settled.append(_refused(reading, wrong) if wrong else reading)
-    return settled
 
 
 def _keep_states(gpu: Gpu, driver: Driver) -> None:

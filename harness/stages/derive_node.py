@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from harness.stages import compile as compiling
-from harness.stages.derive_walk import UNMODELLED, VALUE, Walker
+from harness.stages.derive_walk import STATE, UNMODELLED, VALUE, Walker
 from harness.stores import profiles
 from harness.tables import differ, rows
 from harness.tables.drivers import Driver, DriverTree, needed_rows
@@ -21,6 +21,7 @@ from harness.tables.rows import Route
 from harness.text.document import Document, Node
 from harness.text.listing import is_masked
 from harness.text.model import REPEATED
+from harness.words.state import State
 
 
 @dataclass(frozen=True)
@@ -99,9 +100,11 @@ def _carry_routes(spec: dict[str, Any], root: Element, driver: Driver, donors: d
         came = [child for child in block.children if child.row is not None and child.row not in driver.routes and _at(below, child.name) in donors]
         if not came:
             continue
-        _, donor = donors[_at(below, came[0].name)]
+        owners = {child.row: donors[_at(below, child.name)][1] for child in came}
+        first = next(iter(owners.values()))
         whole = block.repeat is None and below != ""
         for row in needed_rows(with_children(block, block.children if whole else tuple(came))):
+            donor = first if whole and row in first.routes else owners.get(row, first)
             if row in donor.routes:
                 _carry(spec, row, driver, donor)
 
@@ -145,7 +148,8 @@ def _carry_functions(spec: dict[str, Any], document: Document, driver: Driver) -
     for reading in Walker(document, driver).readings():
         route = rows.load()[reading.row].route if reading.row is not None else None
         route = driver.routes.get(reading.row or "", route)
-        if reading.kind == VALUE and route is not None and route.kind == "call" and gated.get(route.target):
+        answered = reading.kind == VALUE or (reading.kind == STATE and reading.state is not State.of_code(compiling.FUNCTION_NOT_FOUND))
+        if answered and route is not None and route.kind == "call" and gated.get(route.target):
             found.add(route.target)
     if found:
         spec["functions"] = sorted({*spec.get("functions", ()), *found})

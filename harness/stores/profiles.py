@@ -61,7 +61,8 @@ def parse(data: bytes, source: str = "profile", path: Path | None = None) -> Pro
     system = value["system"]
     listed = sorted(value.get("devices") or [], key=lambda device: device["index"])
     defaults = value.get("device_defaults") or {}
-    count = int(system.get("num_devices") or len(listed) or 8)
+    none = value.get("devices") == [] and system.get("num_devices") == 0  # said twice; either alone is the reference's way of not saying it
+    count = 0 if none else int(system.get("num_devices") or len(listed) or 8)
     by_index = {device["index"]: device for device in listed}
     entries = [by_index.get(index, {"index": index}) for index in range(count)] if not listed or system.get("num_devices") else listed
     devices = tuple(_merged(defaults, entry) for entry in entries)

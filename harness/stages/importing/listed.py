@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from harness.stages import derive_shape
 from harness.stores import profiles
 from harness.text import rawbytes
+from harness.text.listing import NO_DEVICES
 from harness.words.errors import InputError
 from harness.words.state import State
 
@@ -22,11 +23,11 @@ DRIVER = "550.163.01"
 def profile(listed: Listing, capture: str, driver: str | None = None) -> str:
     """The profile, YAML, of the GPUs in ``listed``; every reading that `-L` does not show is absent.
 
-    Raises InputError for a list without GPUs or one whose first GPU is not number 0.
+    Raises InputError for a list of nothing but GPUs in error or one whose first GPU is not number 0.
     """
     indices = [row.index for row in listed.gpus]
-    if not indices:
-        raise InputError("the list names no GPU: no profile can be made from it")
+    if not indices and any(error.text.strip() != NO_DEVICES for error in listed.errors):
+        raise InputError("the list names no GPU that answers: no profile can be made from it")
     if indices != list(range(len(indices))):
         raise InputError(f"the list has GPUs {', '.join(map(str, indices))}: without all from 0 on, their numbers cannot be served")
     states: dict[str, State] = {}
@@ -41,7 +42,7 @@ def profile(listed: Listing, capture: str, driver: str | None = None) -> str:
         "capture": capture,
         "driver": driver or f"{DRIVER} (the list does not say it: the reference's default)",
         "layout": "-L",
-        "keys": {"name": "gpu/name", "uuid": "gpu/uuid"},
+        "keys": {"name": "gpu/name", "uuid": "gpu/uuid"} if indices else {},
     }
     kept = unmodelled(listed)
     if kept:

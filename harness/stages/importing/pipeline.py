@@ -134,7 +134,7 @@ def _run(space: Workspace, given: _Given, name: str | None, given_source: str | 
         residue=[f"line {left.line}: {left.family}: {left.text}" for data in given.scrubbed.values() for left in scrub.residue(data)],
         cases=cases,
         written=written,
-        notes=_notes(given),
+        notes=(*_notes(given), *_doctype(space, given), *_left_out(given)),
     )
 
 
@@ -148,6 +148,25 @@ def _check_new(space: Workspace, given: _Given) -> None:
             continue  # the check says what is wrong with it
         if {view: one.raw for view, one in sidecar.views.items()} == hashes:
             raise InputError(f"already imported as {sidecar.id}: the files have the same hashes; give --id to keep a second copy")
+
+
+def _left_out(given: _Given) -> list[str]:
+    """GPUs that the node had and the capture has not: they are not served, for nothing is known of them."""
+    attached = None if given.query is None else given.query.get("attached_gpus")
+    held = 0 if given.query is None else len(given.query.gpus)
+    return [] if attached in (None, str(held)) else [f"attached_gpus says {attached}, the capture holds {held}: the others are not served"]
+
+
+def _doctype(space: Workspace, given: _Given) -> list[str]:
+    """A DTD that no other driver of the tree names: nothing hangs on it, but whoever gave the file should know."""
+    named = None if given.query is None else given.query.doctype
+    tree = drivers.load(space.root)
+    others = {tree.resolve(version).dtd for version in tree.versions() if version.text != given.driver}
+    return (
+        []
+        if named is None or named in others
+        else [f"{named} is no DTD that another driver names: elements decide what they are, it is printed as it is"]
+    )
 
 
 def _read(files: list[Path], *, edited: bool) -> _Given:
@@ -165,6 +184,8 @@ def _read(files: list[Path], *, edited: bool) -> _Given:
     cleaned = scrub.scrub(ordered)
     texts = {view: source.read(cleaned.files[view], views[view], edited=edited) for view in ordered}
     query, rows = texts.get(VIEW_QUERY), texts.get(VIEW_LIST)
+    if isinstance(query, Document) and not edited:
+        source.check_addresses(query, views[VIEW_QUERY])
     if isinstance(query, Document) and isinstance(rows, Listing):
         joining.join(query, rows, (views[VIEW_QUERY], views[VIEW_LIST]))
     return _Given(ordered, dict(cleaned.files), texts, cleaned.report)

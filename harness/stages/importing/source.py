@@ -10,10 +10,12 @@ from harness.text.document import Document
 from harness.text.listing import ListedError, Listing
 from harness.text.model import Node
 from harness.text.transcript import VIEW_LIST, VIEW_QUERY
+from harness.words.errors import InputError
 
 Source = Document | Listing
 
 _INDEX = re.compile(r"\[[0-9]+\]")
+_ADDRESS = re.compile(r"([0-9a-fA-F]{4,8}):([0-9a-fA-F]{2}):([0-9a-fA-F]{2})\.([0-9a-fA-F])")
 _HIDDEN = re.compile(r"[\[(<]?(redacted|masked|hidden|removed|scrubbed)[\])>]?", re.IGNORECASE)
 _IDENTIFIER = re.compile(r"(uuid|serial|serial_number|pdi|guid|clusterUuid)$")
 
@@ -57,6 +59,15 @@ def leaves(source: Source) -> list[tuple[str, str]]:
 def redacted(leaves: Iterable[tuple[str, str]]) -> frozenset[str]:
     """The paths of readings that the giver hid: ``[REDACTED]`` anywhere, and identifiers with ``...`` or ``xxx`` in them."""
     return frozenset(path for path, text in leaves if _HIDDEN.fullmatch(text) or (_IDENTIFIER.search(path) and listing.is_masked(text)))
+
+
+def check_addresses(document: Document, name: str) -> None:
+    """Raises InputError, with both, for a GPU block whose attribute names another PCI address than its own element; ``name`` is the file's."""
+    for number, block in enumerate(document.gpus):
+        said = (block.attributes.get("id"), block.get("pci/pci_bus_id"))
+        found = [tuple(int(part, 16) for part in match.groups()) for text in said if (match := _ADDRESS.fullmatch(text or ""))]
+        if len(found) == len(said) and found[0] != found[1]:
+            raise InputError(f"{name}:{block.line}: GPU {number} is at {said[0]} by its attribute and at {said[1]} by its pci_bus_id; capture again")
 
 
 def plain(path: str) -> str:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from harness.tables.drivers import Driver
 
 NAME, UUID = "name", "uuid"
+NO_DEVICES = "No devices were found"
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def listing(driver: Driver, source: Source, verbatim: Mapping[str, tuple[str, st
             trace.append(Traced(f"gpu[{number}]/{row}", row, source.asked(row), reading.code, basis))
         lines.append(f"GPU {place.index}: {texts[0]} (UUID: {texts[1]})\n")
         lines += [f"{kept[path][0]}\n" for path in _migs(number, kept)]
-    return Rendering(rawbytes.encode("".join(lines)), trace)
+    return Rendering(rawbytes.encode("".join(lines) or f"{NO_DEVICES}\n"), trace)
 
 
 def _migs(gpu: int, kept: Mapping[str, tuple[str, str]]) -> list[str]:

@@ -62,6 +62,9 @@ class Walker:
             yield from self._kept_entries(element, place, start)
             return
         places = [place] if element.repeat is None else self._source.entries(element.repeat, place)
+        if not places and f"{start}[0]" in self._within:
+            yield from self._kept_entries(element, place, start)
+            return
         for number, here in enumerate(places):
             path = start if element.repeat is None else f"{start}[{number}]"
             if element.when is None or self._holds(element.when, here):
@@ -82,7 +85,7 @@ class Walker:
             yield self._leaf(element.name, element.row, place, element.form)
         elif element.collapse is None:
             yield from self._block(element, place, path)
-        elif self._source.read(element.collapse, place).answered:
+        elif self._source.read(element.collapse, place).answered or path in self._within:
             yield from self._block(element, replace(place, within=element.collapse), path)
         else:
             yield self._leaf(element.name, element.collapse, place, "line")

@@ -119,7 +119,7 @@ class System(_Base):
     cuda_version_major: Annotated[int, Field(ge=0, le=10_000)] | None = None
     cuda_version_minor: Annotated[int, Field(ge=0, le=99)] | None = None
     driver_branch: Text | None = None
-    num_devices: Annotated[int, Field(ge=1, le=255)] | None = None
+    num_devices: Annotated[int, Field(ge=0, le=255)] | None = None
 
 
 class Clock(_Base):
