@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.tables import changes, formats, rows, strictyaml
-from harness.tables.layout import ARCHITECTURES, Element, parse_element
+from harness.tables.layout import Element, parse_element
 from harness.tables.shipped import shipped
 from harness.words.errors import InputError, did_you_mean
 from harness.words.state import State
@@ -16,7 +16,7 @@ from harness.words.version import DriverVersion
 
 SHAPES = ("u32", "i32", "string", "processes", "processes_unprotected", "keyed", "handle", "ok")
 _NODE_KEYS = frozenset(("format", "version", "parent", "seen", "dtd", "declaration", "texts", "elements", "changes", "field_ids", "slots", "routes",
-                        "formats", "escapes", "functions", "unnamed"))  # fmt: skip
+                        "formats", "escapes", "functions"))  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,6 @@ class Driver:
     routes     row id -> route, for every row the layout prints
     forms      row id -> format, where this driver prints a row otherwise than the row's own format
     escapes    row id -> ``none`` for texts printed without XML escapes
-    unnamed    architecture that a board counts as when nvmlDeviceGetArchitecture refuses; 0 older than all
     functions  functions this version is seen to have although its branch's first release lacks them
     """
 
@@ -72,7 +71,6 @@ class Driver:
     forms: Mapping[str, str]
     escapes: Mapping[str, str]
     functions: frozenset[str] = frozenset()
-    unnamed: int = 0
     _states: dict[str, State] = field(default_factory=dict, compare=False)
 
     def state_of(self, text: str) -> State | None:
@@ -161,18 +159,16 @@ class DriverTree:
                 for gone in [key for key, value in table.items() if value is None]:
                     del table[gone]
             functions.update(map(str, node.spec.get("functions", ())))
-            plain.update({name: str(node.spec[name]) for name in ("dtd", "declaration", "unnamed") if name in node.spec})
+            plain.update({name: str(node.spec[name]) for name in ("dtd", "declaration") if name in node.spec})
         where = self.nodes[version].where
         assert layout is not None
-        if plain.get("unnamed", "kepler") not in ARCHITECTURES:
-            raise InputError(f"{where}: unnamed: no architecture {plain['unnamed']!r}{did_you_mean(plain['unnamed'], ARCHITECTURES)}")
         return Driver(
             version, version, False, layout, plain.get("dtd", ""), plain.get("declaration", ""),
             {int(code): str(text) for code, text in merged["texts"].items()},
             {str(name): int(number) for name, number in merged["field_ids"].items()},
             {str(name): _slot(name, spec, where) for name, spec in merged["slots"].items()},
             _routes(layout, merged["routes"], where), merged["formats"], merged["escapes"],
-            frozenset(functions), ARCHITECTURES.get(plain.get("unnamed", ""), 0),
+            frozenset(functions),
         )  # fmt: skip
 
 

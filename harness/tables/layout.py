@@ -47,12 +47,12 @@ class Predicate:
             return f"arch{self.sign}{self.name}"
         return f"{self.sign}{self.kind}({self.name})"
 
-    def holds_for(self, architecture: int | None, unnamed: int = 0) -> bool:
+    def holds_for(self, architecture: int | None) -> bool:
         """Whether an ``arch`` predicate holds for the number nvmlDeviceGetArchitecture answers (0xffffffff: newer than all).
 
-        None, no answer, counts as ``unnamed``: 0, older than every architecture (binary 470), unless the driver says another.
+        None, no answer, counts as older than every architecture (binary 470 prints the oldest ECC family then).
         """
-        number = unnamed if architecture is None else architecture
+        number = 0 if architecture is None else architecture
         wanted = ARCHITECTURES[self.name]
         if self.sign == "=":
             return number == wanted

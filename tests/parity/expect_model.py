@@ -193,7 +193,7 @@ class Model:
 
     def _arch(self, when: Predicate, at: At) -> bool:
         said = self.said("architecture", at)
-        number, wanted = (self.driver.unnamed if said.code else said.value), ARCHITECTURES[when.name]
+        number, wanted = (0 if said.code else said.value), ARCHITECTURES[when.name]
         return bool({"<": number < wanted, "=": number == wanted, ">=": number >= wanted}[when.sign])
 
     def _mode(self, when: Predicate, at: At) -> bool:

@@ -31,7 +31,7 @@ HOST_VGPU = ("virtualization.mode", 3)
 """In this mode nvidia-smi prints blocks of vGPU capabilities (vgpu_device_capability) that no capture shows; no layout has them."""
 
 STALE = {525: ("architecture",)}
-"""Branch -> fields that its binary, when they are refused, prints as the GPU before had them (the first GPU of a run: as the oldest boards)."""
+"""Branch -> fields left out when refused: measured on different machines, the binary of 525 does not print the same ECC family then."""
 
 
 @pytest.fixture(scope="module")

@@ -132,7 +132,7 @@ class Walker:
         if predicate.kind == "supported":
             return (self._source.read(predicate.name, place).code != NOT_SUPPORTED) != (predicate.sign == "!")
         if predicate.kind == "arch":
-            return predicate.holds_for(self._architecture(place), self._driver.unnamed)
+            return predicate.holds_for(self._architecture(place))
         reading = self._source.read(f"{predicate.name}.mode_current", place)
         return reading.answered and reading.raw == 1
 
