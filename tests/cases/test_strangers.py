@@ -3,80 +3,53 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from harness.cli import guard
 from harness.stages.importing import pipeline
-from harness.stages.render import serving
-from harness.stores import captures
 from harness.stores.workspace import Workspace
-
-ROOT = Path(__file__).resolve().parents[2]
-T4, H100, A100 = "t4-x1_595.91.07", "h100-sxm5-x8_580.105.08", "a100-sxm4-40gb-x1_570.148.08"
-
-
-def text_of(board: str) -> str:
-    query = captures.load(ROOT / "captures", board).query
-    assert query is not None
-    return query.to_bytes().decode()
+from tests.cases.boards import A100, H100, T4, text_of
+from tests.cases.conftest import Take
 
 
-@pytest.fixture
-def take(library_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], tuple[int, Workspace]]:
-    """Imports a text as ``x`` into an empty workspace."""
-    monkeypatch.setenv("NVPARITY_LIBRARY", str(library_path))
-    (tmp_path / "work").mkdir()
-
-    def imported(text: str) -> tuple[int, Workspace]:
-        (tmp_path / "given").write_text(text)
-        return guard.run(["import", str(tmp_path / "given"), "--root", str(tmp_path / "work"), "--id", "x"]), Workspace(tmp_path / "work")
-
-    return imported
-
-
-def rendered(space: Workspace, view: str = "q-x") -> str:
-    return serving.render(space.profile_path("x"), space, view).data.decode()
-
-
-def test_a_node_without_gpus_is_a_board_of_none(take):
+def test_a_node_without_gpus_is_a_board_of_none(take: Take):
     """BL-046."""
     given = re.sub(r"(?s)\t<gpu id=.*</gpu>\n\n", "", text_of(T4)).replace("<attached_gpus>1<", "<attached_gpus>0<")
-    status, space = take(given)
-    assert (status, rendered(space)) == (0, given)
-    assert rendered(space, "L") == "No devices were found\n"
+    taken = take(given)
+    assert (taken.status, taken.rendered()) == (0, given)
+    assert taken.rendered("L") == "No devices were found\n"
 
 
-def test_a_list_of_no_device_is_a_board_of_none(take):
-    status, space = take("No devices were found\n")
-    assert (status, rendered(space, "L")) == (0, "No devices were found\n")
+def test_a_list_of_no_device_is_a_board_of_none(take: Take):
+    taken = take("No devices were found\n")
+    assert (taken.status, taken.rendered("L")) == (0, "No devices were found\n")
 
 
-def test_gpus_that_a_capture_left_out_are_not_invented(take, capsys: pytest.CaptureFixture[str]):
+def test_gpus_that_a_capture_left_out_are_not_invented(take: Take):
     """BL-044: seven of eight are served; the eighth is told, not made from what the others share."""
     given = text_of(H100)
-    status, space = take(
+    taken = take(
         "Unable to determine the device handle for GPU 0000:04:00.0: Unknown Error\n" + given[: given.rindex("\t<gpu ")] + "</nvidia_smi_log>\n"
     )
-    assert status == 0
-    assert "attached_gpus says 8, the capture holds 7: the others are not served" in capsys.readouterr().out
-    assert rendered(space, "L").count("\n") == 7
+    assert taken.status == 0
+    assert "attached_gpus says 8, the capture holds 7: the others are not served" in taken.out
+    assert taken.rendered("L").count("\n") == 7
 
 
-def test_an_address_that_the_block_itself_contradicts_is_refused(take, capsys: pytest.CaptureFixture[str]):
+def test_an_address_that_the_block_itself_contradicts_is_refused(take: Take):
     """BL-017."""
-    assert take(text_of(A100).replace('<gpu id="00000000:06:00.0">', '<gpu id="00000000:07:00.0">'))[0] == 3
-    assert "00000000:07:00.0 by its attribute and at 00000000:06:00.0" in capsys.readouterr().err
+    taken = take(text_of(A100).replace('<gpu id="00000000:06:00.0">', '<gpu id="00000000:07:00.0">'))
+    assert taken.status == 3
+    assert "00000000:07:00.0 by its attribute and at 00000000:06:00.0" in taken.err
 
 
-def test_an_unknown_doctype_is_one_note_and_printed_again(take, capsys: pytest.CaptureFixture[str]):
+def test_an_unknown_doctype_is_one_note_and_printed_again(take: Take):
     """BL-012."""
     given = text_of(T4).replace("595.91.07", "610.10").replace("nvsmi_device_v13", "nvsmi_device_v14")
-    status, space = take(given)
-    assert (status, rendered(space)) == (0, given)
-    assert capsys.readouterr().out.count("nvsmi_device_v14.dtd") == 1
+    taken = take(given)
+    assert (taken.status, taken.rendered()) == (0, given)
+    assert taken.out.count("nvsmi_device_v14.dtd") == 1
 
 
 @pytest.mark.parametrize(
@@ -86,11 +59,10 @@ def test_an_unknown_doctype_is_one_note_and_printed_again(take, capsys: pytest.C
         ("gpu_util", {"gpu_util", "memory_util"}),
     ],
 )
-def test_members_of_a_struct_that_lacks_one_are_kept_and_not_turned_into_another_reading(element: str, kept: set[str], take, tmp_path: Path):
-    status, space = take(re.sub(rf"<{element}>.*?<", f"<{element}>[REDACTED]<", text_of(A100), count=1))
-    assert status == 0
-    unmodelled = serving.kept(space.profile_path("x"))
-    assert kept <= {path.rpartition("/")[2] for path in unmodelled}
+def test_members_of_a_struct_that_lacks_one_are_kept_and_not_turned_into_another_reading(element: str, kept: set[str], take: Take):
+    taken = take(re.sub(rf"<{element}>.*?<", f"<{element}>[REDACTED]<", text_of(A100), count=1))
+    assert taken.status == 0
+    assert kept <= {path.rpartition("/")[2] for path in taken.unmodelled}
 
 
 @pytest.mark.parametrize("name", ["tesla-v100s-pcie-32gb_460.73.01_dataflux-cn-datakit_1", "tesla-v100-sxm3-32gb_410.104_microsoft-pai_1",

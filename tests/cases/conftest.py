@@ -1,0 +1,61 @@
+"""Imports into empty workspaces: the same text is imported once, then rendered and asked through the C ABI as often as tests want."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from mocklib import binding
+from mocklib.binding import Nvml
+from tests.cases.taken import Taken, import_into
+
+Take = Callable[..., Taken]
+Ask = Callable[..., tuple[Nvml, int]]
+
+
+@pytest.fixture(scope="session")
+def take(library_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Take]:
+    """``take(text, listing=None, options...)``: the text (and list), imported as ``x`` into an empty workspace."""
+    made: dict[bytes, Taken] = {}
+
+    def taken(text: str | bytes, listing: str | bytes | None = None, *options: str) -> Taken:
+        files = {name: given.encode("utf-8", "surrogateescape") if isinstance(given, str) else given
+                 for name, given in (("given.xml", text), ("given.txt", listing)) if given is not None}  # fmt: skip
+        key = hashlib.sha256(repr((sorted(files.items()), options)).encode()).digest()
+        if key not in made:
+            made[key] = import_into(tmp_path_factory.mktemp("taken"), files, options)
+        return made[key]
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("NVPARITY_LIBRARY", str(library_path))
+        yield taken
+
+
+@pytest.fixture(scope="session")
+def opened(library_path: Path) -> Nvml:
+    """The library, loaded once in this process."""
+    return binding.open_library(library_path)
+
+
+@pytest.fixture
+def ask(opened: Nvml, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ask]:
+    """``ask(taken, index=0)``: the library on the image of an import, initialised, and the handle of a device (0 where there is none)."""
+    for name in ("MOCK_NVML_CONFIG", "MOCK_NVML_STATE", "MOCK_NVML_OVERRIDES", "MOCK_NVML_NUM_DEVICES", "MOCK_NVML_DRIVER_VERSION"):
+        monkeypatch.delenv(name, raising=False)
+
+    def asked(taken: Taken, index: int = 0) -> tuple[Nvml, int]:
+        _end(opened)
+        monkeypatch.setenv("NVPARITY_IMAGE", str(taken.image))
+        assert opened.init() == 0
+        return opened, opened.device(index) if opened.count() > index else 0
+
+    yield asked
+    _end(opened)
+
+
+def _end(nvml: Nvml) -> None:
+    while nvml.shutdown() == 0:
+        continue
