@@ -178,7 +178,7 @@ def import_(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def bench(session: nox.Session) -> None:
-    """Measure the library's calls against tests/bench/limits.yaml, JSON in build/bench/; after ``--``: --gate, --cases, --profile ID."""
+    """Measure the library's calls against tests/bench/limits.yaml, JSON in build/bench/; after ``--``: --gate, --cases, --profile, --peer."""
     python = environment(session, "bench")
     built = library(session, python)
     (BUILD / "bench").mkdir(parents=True, exist_ok=True)

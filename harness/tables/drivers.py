@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -240,10 +241,17 @@ def load(root: Path | None = None) -> DriverTree:
     return DriverTree(shipped_nodes, _folder(own))
 
 
+@functools.lru_cache(maxsize=256)
+def _parsed(data: bytes, name: str) -> Node:
+    """The node in a file's bytes: a check resolves a driver for every capture, and the tree is the same each time."""
+    return parse_node(strictyaml.load(data, name))
+
+
 def _folder(folder: Path) -> dict[DriverVersion, Node]:
     found: dict[DriverVersion, Node] = {}
     for path in sorted(folder.glob("*.yaml")):
-        node = parse_node(strictyaml.load_file(path, f"profiles/drivers/{path.name}"))
+        name = f"profiles/drivers/{path.name}"
+        node = _parsed(strictyaml.read_file(path, name), name)
         if node.version.text != path.stem:
             raise InputError(f"{node.where}: version {node.version} in a file called {path.name}")
         found[node.version] = node

@@ -1,7 +1,7 @@
-"""``python -m tests.bench [--gate] [--cases] [--profile ID] [--json FILE]``: measure the library named by NVPARITY_LIBRARY, or the built one.
+"""``python -m tests.bench [--gate] [--cases] [--profile ID] [--peer LIBRARY] [--json FILE]``: measure NVPARITY_LIBRARY, or the built library.
 
 Writes build/bench/bench.json (or FILE), prints a table and one summary line.  Exit status: 0 all figures within limits.yaml, 1 some above, 3 no such
-profile, 4 the machine lacks something (with --gate: valgrind, too, without which the instructions are not counted).
+profile or peer, 4 the machine lacks something (with --gate: valgrind, too, without which the instructions are not counted).
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.words.errors import NvparityError
+from harness.words.errors import InputError, NvparityError
 from tests.bench import limits as committed
 from tests.bench import machine, measure, result
+from tests.bench import peer as peers
+from tests.bench.cases import Case
 
 EXIT_FAILED, EXIT_ENVIRONMENT = 1, 4
 
@@ -28,7 +30,22 @@ def arguments(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--cases", action="store_true", help="print a line for each case instead of one for each class")
     parser.add_argument("--profile", default=measure.PROFILE, metavar="ID", help="the profile that is served (default %(default)s)")
     parser.add_argument("--json", type=Path, default=measure.ROOT / "build" / "bench" / "bench.json", metavar="FILE", help="where the JSON goes")
+    parser.add_argument("--peer", type=Path, metavar="LIBRARY", help="another libnvidia-ml.so.1, called by the same loop, its figures beside ours")
+    parser.add_argument("--peer-env", action="append", default=[], metavar="NAME=VALUE", help="a variable for the peer alone; may be repeated")
     return parser.parse_args(words)
+
+
+def beside(asked: argparse.Namespace, served: measure.Served, cases: Sequence[Case]) -> peers.Peer | None:
+    """The peer that was asked for, measured.  Raises InputError for one that is not there."""
+    if asked.peer is None:
+        return None
+    if not asked.peer.is_file():
+        raise InputError(f"--peer {asked.peer}: no such file; name a libnvidia-ml.so.1")
+    try:
+        variables = peers.variables_of(asked.peer_env)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    return peers.measure(served.loop, asked.peer.resolve(), variables, cases)
 
 
 def write(path: Path, document: object) -> None:
@@ -53,14 +70,20 @@ def main(words: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="nvparity-bench-") as folder:
         try:
             served = measure.serve(asked.profile, library, Path(folder).resolve())
+            cases = measure.cases()
+            peer = beside(asked, served, cases)
         except NvparityError as error:
             sys.stderr.write(f"bench: {error}\n")
             return error.exit_status
-        measured = measure.measure(served, asked.profile, limits)
+        measured = measure.measure(served, asked.profile, limits, cases)
     document = result.document(measured, limits)
+    if peer is not None:
+        document["peer"] = peers.document(peer, measured.cases)
     write(asked.json, document)
     failed = document["misses"]
     sys.stdout.write("\n".join(result.table(measured, limits, every_case=asked.cases)) + "\n")
+    if peer is not None:
+        sys.stdout.write("\n".join(peers.table(peer, measured.cases)) + "\n")
     sys.stdout.write(result.summary(measured, limits) + "\n")
     return EXIT_FAILED if failed else 0
 

@@ -95,10 +95,14 @@ def commanded(limits: Limits) -> Startup:
     return best
 
 
-def measure(served: Served, profile: str, limits: Limits) -> Measurement:
-    """Everything, once."""
+def cases() -> list[Case]:
+    """Every case, in the order of the tables."""
     header = build.read_header(build.find_compiler(), build.nvml_header())
-    cases = table.all_cases(header, handlers.load(header), binding.struct_size)
+    return table.all_cases(header, handlers.load(header), binding.struct_size)
+
+
+def measure(served: Served, profile: str, limits: Limits, cases: Sequence[Case]) -> Measurement:
+    """Everything, once."""
     valgrind = machine.valgrind()
     missing = {} if valgrind else {"instructions": f"valgrind is not installed; no instructions of {len(cases)} cases were counted"}
     counts = served.loop.instructions(cases, valgrind) if valgrind else {}
