@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.stages import compile as compiling
-from harness.stages import compile_derived, compile_device, derive_lists, derive_served, derive_shape
+from harness.stages import compile_derived, compile_device, derive_architecture, derive_lists, derive_served, derive_shape
 from harness.stages.derive_walk import LITERAL, STATE, UNMODELLED, VALUE, Reading, Walker
 from harness.stores import profiles
 from harness.stores.profiles import Device
@@ -61,8 +61,10 @@ def derive(document: Document, driver: Driver, capture: str = "") -> Derived:
 
     InputError when the capture does not name its driver.
     """
-    readings = _listed([derive_lists.settle(reading) for reading in Walker(document, driver).readings()])
+    walker = Walker(document, driver)
+    readings = _listed([derive_lists.settle(reading) for reading in walker.readings()])
     system, clock, origin, gpus = _gather(readings, len(document.gpus))
+    _tell(gpus, walker, origin)
     readings = derive_served.settle(readings, [Device(gpu.values, gpu.states) for gpu in gpus], driver)
     if "driver_version" not in system:
         raise InputError("the capture does not say its driver version: no profile can be made from it")
@@ -122,6 +124,16 @@ def _gather(readings: list[Reading], count: int) -> tuple[dict[str, Any], dict[s
                 gpu.values[key] = value
             origin.setdefault(key, place_of)
     return system, clock, {key: place for key, place in origin.items() if key}, gpus
+
+
+def _tell(gpus: list[Gpu], walker: Walker, origin: dict[str, str]) -> None:
+    """The architecture where the driver prints none and the elements say it."""
+    row = derive_architecture.ROW
+    for number, gpu in enumerate(gpus):
+        told = walker.told(number)
+        if told is not None:
+            gpu.values[row] = codec.to_profile(keys.device_keys()[row], told.number)
+            origin.setdefault(row, told.place)
 
 
 def _refused(reading: Reading, why: str) -> Reading:

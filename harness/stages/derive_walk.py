@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from harness.stages import derive_architecture
 from harness.tables import formats, rows
 from harness.tables.drivers import Driver
 from harness.tables.layout import Element
@@ -47,6 +48,7 @@ class Walker:
         self._driver = driver
         self._rows = rows.load()
         self._gpu: int | None = None
+        self._told: dict[int, derive_architecture.Told | None] = {}
 
     def readings(self) -> list[Reading]:
         """Every leaf in file order, the attributes of an element before its children."""
@@ -83,15 +85,29 @@ class Walker:
         return next((child for child in same if child.when is None or child.when.kind != "arch" or child.when.holds_for(architecture)), None)
 
     def architecture(self, gpu: int | None) -> int | None:
-        """The number nvmlDeviceGetArchitecture must have answered for a GPU, from its product_architecture; None where nothing says it."""
-        text = self._document.get(f"gpu[{gpu}]/product_architecture") if gpu is not None else None
-        if text is None or self._driver.state_of(text) is not None:
+        """The number nvmlDeviceGetArchitecture must have answered for a GPU: by its product_architecture, else by the elements it prints.
+
+        None where nothing says it.
+        """
+        if gpu is None:
+            return None
+        text = self._document.get(f"gpu[{gpu}]/product_architecture")
+        if text is None:
+            told = self.told(gpu)
+            return None if told is None else told.number
+        if self._driver.state_of(text) is not None:
             return None
         try:
             raw = self._driver.form("architecture").parse(text)
         except InputError:
             return None
         return int(raw)
+
+    def told(self, gpu: int) -> derive_architecture.Told | None:
+        """What the elements of GPU block ``gpu`` say of its architecture, on a driver that does not print it."""
+        if gpu not in self._told:
+            self._told[gpu] = derive_architecture.tell(self._document, gpu, self._driver.layout)
+        return self._told[gpu]
 
     def _attributes(self, node: Node, element: Element | None, path: str, place: str) -> Iterator[Reading]:
         known = dict(element.attributes) if element is not None else {}

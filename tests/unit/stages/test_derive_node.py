@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from harness.stages import compile as compiling
@@ -137,3 +139,35 @@ def test_a_capture_changed_by_hand_teaches_nothing(repository, tree):
 def test_a_masked_text_takes_no_row_from_the_driver(repository, tree):
     text = captured(repository, "t4-x1_595.91.07", ("<pci_device_id>1EB810DE<", "<pci_device_id>[REDACTED]<"))
     assert derive_node.learn(text, tree.resolve("595.91.07"), tree) is None
+
+
+def of_family(repository, version, *, turing):
+    """The GT 1030 of 470, which prints no architecture, on another driver; as a board of the family of ECC counters that came with Turing."""
+    data = transcript.load((repository / "captures" / GT / "transcript.txt").read_text()).to_bytes().decode()
+    data = data.replace("<driver_version>470.74", f"<driver_version>{version}")
+    if turing:
+        counters = "".join(f"<{name}>N/A</{name}>\n" for name in ("sram_correctable", "sram_uncorrectable", "dram_correctable", "dram_uncorrectable"))
+        data = re.sub(r"<(volatile|aggregate)>.*?</\1>", rf"<\1>\n{counters}</\1>", data, flags=re.DOTALL)
+    return document.read(data.encode())
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_two_families_on_a_driver_without_an_architecture_share_one_node(first, repository, tree, tmp_path):
+    one, other = (of_family(repository, "418.43", turing=turing) for turing in (first, not first))
+    learnt = derive_node.learn(one, tree.resolve("418.43"), tree)
+    both, driver = settled(tmp_path, learnt, "418.43")
+    assert derive_node.learn(other, driver, both) is None
+    assert [derive.derive(given, driver).counts["unmodelled"] for given in (one, other)] == [0, 0]
+
+
+def test_the_architecture_is_told_by_the_elements_where_the_driver_prints_none(repository, tree):
+    driver = tree.resolve("470.74")
+    made = derive.derive(of_family(repository, "470.74", turing=True), driver)
+    assert "architecture: turing" in made.text
+    assert "architecture: gpu/ecc_errors/volatile/single_bit" in made.text
+    assert "architecture" not in derive.derive(of_family(repository, "470.74", turing=False), driver).text
+
+
+def test_the_architecture_is_not_told_by_the_elements_where_the_driver_prints_it(repository, tree):
+    given = captured(repository, T4, ("\t\t<product_architecture>Turing</product_architecture>\n", ""))
+    assert "architecture" not in derive.derive(given, tree.resolve("595.91.07")).text
