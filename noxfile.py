@@ -194,6 +194,18 @@ def sanitize(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def zig(session: nox.Session) -> None:
+    """Build the library with zig's compiler into build/lib/zig: the ABI's tests and every capture hold on it as on cc's."""
+    python = environment(session, "zig")
+    compiler = {"CC": f"{python} -m ziglang cc", "ZIG_LOCAL_CACHE_DIR": str(BUILD / "zig")}
+    folder = BUILD / "lib" / "zig"
+    run(session, python, str(ROOT / "hatch_build.py"), "release", str(folder), **compiler)
+    chosen = {**compiler, "NVPARITY_LIBRARY": str(folder / "libnvidia-ml.so.1")}
+    run(session, python, "-m", "pytest", "-n", "2", "-m", f"not ({' or '.join(MARKED_SESSIONS)})", "tests/contract", *session.posargs, **chosen)
+    run(session, python, "-m", "harness.cli", "check", "--root", str(ROOT), **chosen)
+
+
+@nox.session(default=False)
 def faults(session: nox.Session) -> None:
     """Apply each seeded fault to a copy of the tree: the test it names must go red."""
     python = environment(session, "test")
