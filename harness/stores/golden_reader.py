@@ -48,18 +48,29 @@ def sha256(data: bytes) -> str:
 
 def read(data: bytes) -> Readings:
     """The hashes of the readings of ``data``, the text of either view."""
-    lines = [(path, f"{path}\0{text}\n") for path, text in leaves(data)]
+    found = leaves(data)
+    lines = [f"{path}\0{text}\n" for path, text in found]
     gpus: dict[str, list[str]] = {}
     sections: dict[str, list[str]] = {}
-    for path, line in lines:
-        first, _, rest = path.partition("/")
-        section = NODE
-        if first.startswith("gpu["):
-            gpus.setdefault(first, []).append(line)
-            section = rest.partition("[")[0] if "/" in rest else GPU
-        sections.setdefault(section, []).append(line)
+    homes: dict[str, tuple[list[str], ...]] = {}
+    for (path, _), line in zip(found, lines, strict=True):
+        place = path[: path.rfind("/") + 1]
+        home = homes.get(place or path)
+        if home is None:
+            home = homes[place or path] = _homes(place or path, gpus, sections)
+        for part in home:
+            part.append(line)
     hashes = {section: _hash(part) for section, part in sorted(sections.items())}
-    return Readings(_hash([line for _, line in lines]), tuple(_hash(part) for part in gpus.values()), hashes, len(lines))
+    return Readings(_hash(lines), tuple(_hash(part) for part in gpus.values()), hashes, len(lines))
+
+
+def _homes(place: str, gpus: dict[str, list[str]], sections: dict[str, list[str]]) -> tuple[list[str], ...]:
+    """The lists that the leaves of one element (``gpu[0]/pci[0]/``) belong to: its section's, and its GPU's where it is in one."""
+    first, _, rest = place.partition("/")
+    if not first.startswith("gpu["):
+        return (sections.setdefault(NODE, []),)
+    section = rest.partition("[")[0] if rest else GPU
+    return sections.setdefault(section, []), gpus.setdefault(first, [])
 
 
 def leaves(data: bytes) -> Leaves:
@@ -89,25 +100,28 @@ def _of_query(data: str) -> Leaves:
     data = _NOISE.sub(lambda match: "\n" * match.group().count("\n"), data)
     stack = [_Element("", "", 0, {}, 0)]
     found: Leaves = []
+    parent = stack[0]
     for match in _TAG.finditer(data):
         leaf, text, closing, tag, attributes, empty = match.groups()
         if closing:
             _close(stack, tag, data, match.start(), found)
+            parent = stack[-1]
             continue
-        parent = stack[-1]
         name = leaf or tag
-        index = parent.children.get(name, 0)
-        parent.children[name] = index + 1
-        path = f"{parent.path}{name}[{index}]" if len(stack) > 1 else ""
+        children = parent.children
+        index = children.get(name, 0)
+        children[name] = index + 1
+        path = f"{parent.path}{name}[{index}]" if parent is not stack[0] else ""
         if leaf:
-            found.append((path, _text(text)))
+            found.append((path, _text(text) if "&" in text or "\n" in text else text))
             continue
         first = len(found)
         found.extend((f"{path}/@{key}", _text(double or single)) for key, double, single in _ATTRIBUTE.findall(attributes))
         if empty:
             found.append((path, ""))
         else:
-            stack.append(_Element(tag, path and f"{path}/", match.end(), {}, first))
+            parent = _Element(tag, path and f"{path}/", match.end(), {}, first)
+            stack.append(parent)
     return found
 
 
