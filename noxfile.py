@@ -160,7 +160,8 @@ def parity(session: nox.Session) -> None:
     report = BUILD / "parity"
     report.mkdir(parents=True, exist_ok=True)
     check = [python, "-m", "harness.cli", "check", "--root", str(ROOT), "--renderer", "builtin", "--json", str(report / "report.json")]
-    variables = {**os.environ, "PYTHONPATH": str(ROOT), "NVPARITY_LIBRARY": built, "COLUMNS": "140"}
+    variables = {**os.environ, "PYTHONPATH": str(ROOT), "NVPARITY_LIBRARY": built}
+    variables.pop("COLUMNS", None)  # the report keeps every column
     done = subprocess.run([*check, *session.posargs], cwd=ROOT, env=variables, stdout=subprocess.PIPE, text=True, check=False)
     print(done.stdout, end="", flush=True)
     (report / "report.txt").write_text(done.stdout, encoding="utf-8")

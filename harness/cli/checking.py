@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from pathlib import Path
 
 import click
 from rich.console import Console
 
 from harness.cli import options
-from harness.reports import document, table
-from harness.stages.compare import check, drift
+from harness.reports import document, junit, table
+from harness.stages.compare import check, drift, rules, ruling
 from harness.stores.workspace import Workspace
-from harness.words.errors import EXIT_GATE, EXIT_PARITY, NothingError
+from harness.words.errors import EXIT_GATE, EXIT_PARITY, MissingError, NothingError, UsageError
 
 
 class _Console(Console):
@@ -26,20 +28,42 @@ class _Console(Console):
 @click.argument("names", metavar="[ID]...", nargs=-1)
 @options.root
 @click.option("--renderer", type=click.Choice(["builtin"]), default="builtin", show_default=True, help="What writes the text from the library.")
+@options.rules_file
 @options.json_file
-def command(names: tuple[str, ...], root: str | None, renderer: str, json_file: str | None) -> int:
+@click.option("--junit", "junit_file", metavar="FILE", type=click.Path(), help="Also write the result as JUnit XML ('-': to standard output).")
+def command(names: tuple[str, ...], root: str | None, renderer: str, rules_file: str | None, json_file: str | None, junit_file: str | None) -> int:
     """Render each capture (all of them without ID) from the mock library and compare it with what the real node printed.
 
     Hashes decide; where they differ, every difference is listed.  Without ID, files that
     belong to no capture fail the gate too.  Exit status 0 is parity: no finding left.
+    A rule (golden/rules.yaml) that is expired or does nothing fails the gate by name.
+    Outside a workspace the boards shipped with nvparity are checked.
     """
-    space = Workspace.find(root)
+    if json_file == junit_file == "-":
+        raise UsageError("--json and --junit cannot both go to standard output")
+    space = _workspace(root)
     chosen = space.select(names)
     if not chosen:
         raise NothingError(f"{space.captures}: no captures; nvparity import makes one")
-    cases = check.check(space, chosen, renderer)
+    ruled = rules.load(Path(rules_file), needed=True) if rules_file else rules.load(space.golden / "rules.yaml")
+    cases = check.check(space, chosen, renderer, ruled)
+    uses = ruling.uses(ruled, cases, space.ids(), check.VERSION)
     orphans = [] if names else drift.of_workspace(space)
-    stream = sys.stderr if json_file == "-" else sys.stdout
-    table.check(cases, _Console(file=stream, soft_wrap=True), orphans)
-    options.emit(json_file, lambda: document.check(cases, orphans))
-    return EXIT_PARITY if all(case.parity for case in cases) and not orphans else EXIT_GATE
+    stream = sys.stderr if "-" in (json_file, junit_file) else sys.stdout
+    console = _Console(file=stream, soft_wrap=True)
+    table.check(cases, console, orphans, uses, console.width if stream.isatty() or "COLUMNS" in os.environ else None)
+    options.emit(json_file, lambda: document.check(cases, orphans, uses))
+    if junit_file is not None:
+        options.deliver(junit_file, junit.check(cases, orphans, uses))
+    good = all(case.parity for case in cases) and not orphans and not any(use.problem for use in uses)
+    return EXIT_PARITY if good else EXIT_GATE
+
+
+def _workspace(root: str | None) -> Workspace:
+    """The workspace at hand; outside any, the shipped one, which is said: who meant another folder would take its parity for theirs."""
+    try:
+        return Workspace.find(root)
+    except MissingError:
+        said = "no folder from here upward holds captures/ and golden/: checking the boards shipped with nvparity (--root DIR names yours)"
+        click.echo(said, err=True)
+        return Workspace.nearby(root)

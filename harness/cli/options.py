@@ -25,6 +25,9 @@ root = click.option("--root", metavar="DIR", type=click.Path(), callback=_named,
 json_file = click.option(
     "--json", "json_file", metavar="FILE", type=click.Path(), callback=_named, help="Also write the result as JSON ('-': to standard output)."
 )
+rules_file = click.option(
+    "--rules", "rules_file", metavar="FILE", type=click.Path(), callback=_named, help="Take the rules from FILE instead of golden/rules.yaml."
+)
 trace_file = click.option(
     "--trace", metavar="FILE", type=click.Path(), callback=_named, help="Also write, as JSON, which call answered which element."
 )
@@ -39,20 +42,23 @@ output_file = click.option(
 
 
 def emit(json_file: str | None, made: Callable[[], Any]) -> None:
-    """Write what ``made`` gives as JSON to ``json_file``; to standard output for ``-``, nothing for None.
+    """Write what ``made`` gives as JSON to ``json_file``; nothing for None."""
+    if json_file is not None:
+        deliver(json_file, (json.dumps(made(), indent=2, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace"))
+
+
+def deliver(name: str, data: bytes) -> None:
+    """Write ``data`` to the file ``name``, to standard output for ``-``.
 
     A file is written whole and renamed; what is no plain file (a pipe, /dev/null) is written as it is.  Raises InputError for a folder,
     MissingError where it cannot be written.
     """
-    if json_file is None:
-        return
-    text = json.dumps(made(), indent=2, ensure_ascii=False) + "\n"
-    if json_file == "-":
-        click.echo(text, nl=False)
+    if name == "-":
+        click.echo(data, nl=False)
         return
     from harness.stores.goldens import write_whole
 
-    path, data = Path(json_file), text.encode("utf-8", "backslashreplace")
+    path = Path(name)
     try:
         if plain(path):
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -11,11 +11,15 @@ from harness.stages.compare import Case, Counts, total
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from harness.stages.compare.ruling import Use
+
 VERSION = 1
 
 
-def check(cases: Iterable[Case], drift: Iterable[str] = ()) -> dict[str, Any]:
-    """The document of a check: ``version``, ``cases``, ``totals`` (cases, the counts, findings, rows), ``drift`` of files that belong to no case."""
+def check(cases: Iterable[Case], drift: Iterable[str] = (), uses: Iterable[Use] = ()) -> dict[str, Any]:
+    """The document of a check: ``version``, ``cases``, ``totals`` (cases, the counts, findings, rows), ``drift`` of files that belong to no case,
+    ``rules`` (what became of each).
+    """
     listed = list(cases)
     counts, rows = total(listed)
     totals = {
@@ -26,12 +30,19 @@ def check(cases: Iterable[Case], drift: Iterable[str] = ()) -> dict[str, Any]:
         "rows": asdict(rows),
         "findings": sum(len(case.findings) for case in listed),
     }
-    return {"version": VERSION, "cases": [_case(case) for case in listed], "totals": totals, "drift": list(drift)}
+    rules = [_use(use) for use in uses]
+    return {"version": VERSION, "cases": [_case(case) for case in listed], "totals": totals, "drift": list(drift), "rules": rules}
+
+
+def _use(use: Use) -> dict[str, Any]:
+    rule = use.rule
+    return {"place": rule.place, "path": rule.path, "kind": rule.kind, "reason": rule.reason, "covers": use.covers, "problem": use.problem}
 
 
 def _case(case: Case) -> dict[str, Any]:
     return {
         "id": case.id,
+        "view": case.view,
         "kind": case.kind,
         "renderer": case.renderer,
         "driver": case.driver,

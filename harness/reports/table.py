@@ -13,51 +13,77 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from harness.stages.compare import Case, Finding
+    from harness.stages.compare.ruling import Use
 
 SHOWN = 20
 """Findings printed in full for a case; the JSON has them all."""
 MAX_WIDTH = 10_000
+COLUMNS = ("capture", "driver", "layout", "gpus", "elements", "exact", "unmodelled", "assumed", "rules", "findings", "bytes", "baselines")
+DROPPED = ("layout", "baselines", "rules", "assumed", "unmodelled", "gpus", "driver", "exact", "elements")
+"""What a narrow terminal goes without, in this order; the other columns stay whatever its width."""
+_TEXTS = ("capture", "driver", "layout", "bytes", "baselines")
 
 
-def check(cases: Iterable[Case], console: Console, drift: Iterable[str] = ()) -> None:
-    """Print the cases on ``console``: a table, the first findings of each, ``drift`` of other files, a last line with the outcome."""
-    listed, others = list(cases), list(drift)
-    table = _table(listed)
-    # As wide as its content: a terminal wraps what is wider, a pipe and a log lose nothing.
-    console.width = max(console.width, console.measure(table, options=console.options.update(max_width=MAX_WIDTH)).maximum)
+def check(cases: Iterable[Case], console: Console, drift: Iterable[str] = (), uses: Iterable[Use] = (), width: int | None = None) -> None:
+    """Print the cases on ``console``: a table, the first findings of each, ``drift`` of other files, rules, a last line with the outcome.
+
+    ``width``: columns of the terminal, which columns of the table are chosen by; None for a pipe or a log, which lose nothing.
+    """
+    listed, others, ruled = list(cases), list(drift), list(uses)
+    shown = list(COLUMNS)
+    for name in DROPPED:
+        if width is None or _measure(console, _table(listed, shown)) <= width:
+            break
+        shown.remove(name)
+    table = _table(listed, shown)
+    console.width = max(console.width, _measure(console, table))
     console.print(table)
+    if left_out := [name for name in COLUMNS if name not in shown]:
+        console.print(Text(f"not shown in {width} columns: {', '.join(left_out)} (--json FILE has them)"))
     for case in listed:
         _findings(case, console)
     for line in others:
         console.print(Text(f"drift: {line}"))
-    console.print(Text(summary(listed, len(others))))
+    for use in ruled:
+        console.print(Text(f"rule {use.line}"))
+    console.print(Text(summary(listed, len(others), sum(1 for use in ruled if use.problem))))
 
 
-def summary(cases: list[Case], others: int = 0) -> str:
-    """The last line: how many cases reach parity, over how many elements; ``others``: drifted files that belong to no case."""
+def summary(cases: list[Case], others: int = 0, idle: int = 0) -> str:
+    """The last line: how many cases reach parity, over how many elements.
+
+    ``others``: drifted files that belong to no case; ``idle``: rules that are expired or do nothing.
+    """
     good = sum(1 for case in cases if case.parity)
     elements = sum(case.counts.elements for case in cases)
     findings = sum(len(case.findings) for case in cases)
     drift = sum(len(case.drift) for case in cases) + others
     line = f"parity: {good} of {len(cases)} captures, {elements} elements, {findings} findings"
-    return line + (f", {drift} drifted" if drift else "")
+    return line + (f", {drift} drifted" if drift else "") + (f", {idle} rules fail" if idle else "")
 
 
-def _table(cases: list[Case]) -> Table:
+def _measure(console: Console, table: Table) -> int:
+    """How wide the table is with nothing wrapped."""
+    return console.measure(table, options=console.options.update(max_width=MAX_WIDTH)).maximum
+
+
+def _table(cases: list[Case], shown: list[str]) -> Table:
     table = Table(box=None, pad_edge=False)
-    for name in ("capture", "driver", "layout"):
-        table.add_column(name, no_wrap=True)
-    for name in ("gpus", "elements", "exact", "unmodelled", "assumed", "rules", "findings"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("bytes", no_wrap=True)
-    table.add_column("baselines", no_wrap=True)
+    for name in shown:
+        table.add_column(name, justify="left" if name in _TEXTS else "right", no_wrap=True)
     for case in cases:
-        counts = case.counts
-        ruled = counts.volatile + counts.tolerated + counts.gaps + counts.deferred
-        based = ", ".join(f"{view} {outcome}" for view, outcome in case.baselines.items())
-        numbers = (case.gpus, counts.elements, counts.exact, counts.unmodelled, counts.assumed, ruled, len(case.findings))
-        table.add_row(Text(case.id), Text(case.driver), Text(case.layout), *(str(number) for number in numbers), Text(case.bytes), Text(based))
+        cells = _cells(case)
+        table.add_row(*(Text(cells[name]) for name in shown))
     return table
+
+
+def _cells(case: Case) -> dict[str, str]:
+    """Column -> what it says of the case."""
+    counts = case.counts
+    ruled = counts.volatile + counts.tolerated + counts.gaps + counts.deferred
+    based = ", ".join(f"{view} {outcome}" for view, outcome in case.baselines.items())
+    numbers = (case.gpus, counts.elements, counts.exact, counts.unmodelled, counts.assumed, ruled, len(case.findings))
+    return dict(zip(COLUMNS, (case.id, case.driver, case.layout, *map(str, numbers), case.bytes, based), strict=True))
 
 
 def _findings(case: Case, console: Console) -> None:

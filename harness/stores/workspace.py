@@ -26,6 +26,12 @@ def check_id(name: str) -> str:
     return name
 
 
+def board_of(name: str) -> str:
+    """The board in an id (``t4`` of ``t4-x1_595.91.07``); an id that does not say its board is one of its own."""
+    match = re.fullmatch(r"(.+)-x[0-9]+_.+", name)
+    return match[1] if match else name
+
+
 @dataclass(frozen=True)
 class Workspace:
     """One workspace; ``root`` is absolute.  Folders that are not there count as empty."""

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from junitparser import JUnitXml, TestCase
 
 from harness.cli import guard
 from harness.stages.compare import check
@@ -116,13 +117,98 @@ def test_a_profile_that_drifted_is_derived_again(copied: Workspace, capsys: pyte
     assert capsys.readouterr().out == "wrote profiles/t4-x1_595.91.07.yaml\nsame  profiles/t4-x1_595.91.07.yaml\n"
 
 
-def test_a_table_is_whole_whatever_the_width(copied: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
-    monkeypatch.setenv("COLUMNS", "20")
+HEADS = ["capture", "driver", "layout", "gpus", "elements", "exact", "unmodelled", "assumed", "rules", "findings", "bytes", "baselines"]
+
+
+def test_a_pipe_gets_the_whole_table(copied: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    monkeypatch.delenv("COLUMNS", raising=False)
     assert guard.run(["check", "--root", str(copied.root)]) == 0
     heads, row, _ = capsys.readouterr().out.splitlines()
-    named = ["capture", "driver", "layout", "gpus", "elements", "exact", "unmodelled", "assumed", "rules", "findings", "bytes", "baselines"]
-    assert heads.split() == named
+    assert heads.split() == HEADS
     assert row.startswith("t4-x1_595.91.07  595.91.07  595.91.07     1       309    309")
+
+
+@pytest.mark.parametrize(("width", "left"), [(200, HEADS), (80, ["driver", "gpus", "elements", "exact", "unmodelled"]), (20, [])])
+def test_columns_are_chosen_by_the_width(
+    copied: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], width: int, left: list[str]
+):
+    monkeypatch.setenv("COLUMNS", str(width))
+    assert guard.run(["check", "--root", str(copied.root)]) == 0
+    heads, row, *said, _ = capsys.readouterr().out.splitlines()
+    shown = heads.split()
+    assert [name for name in HEADS if name in {*left, "capture", "findings", "bytes"}] == shown
+    assert row.startswith("t4-x1_595.91.07 ")
+    assert width == 20 or max(len(heads), len(row)) <= width
+    missing = ", ".join(name for name in HEADS if name not in shown)
+    assert said == ([f"not shown in {width} columns: {missing} (--json FILE has them)"] if missing else [])
+
+
+def test_outside_a_workspace_the_shipped_boards_are_checked_and_that_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.chdir(tmp_path)
+    assert guard.run(["check", "t4"]) == 0
+    said = capsys.readouterr()
+    assert said.out.endswith("parity: 1 of 1 captures, 309 elements, 0 findings\n")
+    assert "checking the boards shipped with nvparity" in said.err
+    assert list(tmp_path.iterdir()) == []
+
+
+RULES = "format: 1\nrules:\n  - path: {path}\n    kind: volatile\n    reason: it moves\n"
+
+
+def test_a_rule_covers_what_it_names_and_the_report_counts_it(copied: Workspace, capsys: pytest.CaptureFixture[str]):
+    edit(copied.profile_path("t4-x1_595.91.07"), "temperature_gpu_c: 33", "temperature_gpu_c: 34")
+    (copied.golden / "rules.yaml").write_text(RULES.format(path="gpu/temperature/gpu_temp"))
+    guard.run(["check", "--root", str(copied.root), "--json", "-"])
+    said = capsys.readouterr()
+    document = json.loads(said.out)
+    (case,) = document["cases"]
+    assert (case["findings"], case["volatile"], case["exact"]) == ([], 1, case["elements"] - 1)
+    assert [(rule["covers"], rule["problem"]) for rule in document["rules"]] == [(1, None)]
+    assert "rules.yaml:3: volatile gpu/temperature/gpu_temp covers 1 (reason: it moves)" in said.err
+
+
+def test_a_rule_without_work_fails_the_gate_by_name(copied: Workspace, capsys: pytest.CaptureFixture[str]):
+    (copied.golden / "rules.yaml").write_text(RULES.format(path="gpu/temperature/gpu_temp"))
+    assert guard.run(["check", "--root", str(copied.root)]) == 1
+    said = capsys.readouterr().out
+    assert "rules.yaml:3: volatile gpu/temperature/gpu_temp covers no difference: remove it" in said
+    assert said.endswith("0 findings, 1 rules fail\n")
+
+
+def test_rules_are_taken_from_the_file_named(copied: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    (copied.golden / "rules.yaml").write_text("format: 1\nrules: []\n")
+    other = tmp_path / "mine.yaml"
+    other.write_text(RULES.format(path="gpu/temperature/gpu_tmp"))
+    assert guard.run(["check", "--root", str(copied.root), "--rules", str(other)]) == 1
+    assert "did you mean 'gpu/temperature/gpu_temp'" in capsys.readouterr().out
+    assert guard.run(["check", "--root", str(copied.root), "--rules", str(tmp_path / "none.yaml")]) == 3
+
+
+def test_junit_has_a_suite_a_capture_and_fails_where_the_check_does(copied: Workspace, tmp_path: Path):
+    made = tmp_path / "deep" / "check.xml"
+    command = ["check", "--root", str(copied.root), "--junit", str(made)]
+    assert guard.run(command) == 0
+    suites = {suite.name: suite for suite in JUnitXml.fromfile(str(made))}
+    assert list(suites) == ["t4-x1_595.91.07", "workspace"]
+    assert [(case.name, case.is_passed) for case in suites["t4-x1_595.91.07"]] == [("view q-x", True), ("baseline L", True), ("files", True)]
+    before = made.read_bytes()
+    assert guard.run(command) == 0
+    assert made.read_bytes() == before
+    edit(copied.profile_path("t4-x1_595.91.07"), "temperature_gpu_c: 33", "temperature_gpu_c: 34")
+    assert guard.run(command) == 1
+    view = next(iter(JUnitXml.fromfile(str(made)))).iterchildren(TestCase).__next__()
+    (failure,) = view.result
+    assert (failure.message, failure.text) == ("1 findings", "changed gpu[0]/temperature/gpu_temp: expected '33 C', got '34 C'")
+
+
+def test_a_check_that_fails_on_its_input_leaves_the_junit_file_as_it_was(copied: Workspace, tmp_path: Path):
+    made = tmp_path / "check.xml"
+    made.write_text("before")
+    edit(copied.profile_path("t4-x1_595.91.07"), "temperature_gpu_c: 33", "temperature_gpu: 33")
+    assert guard.run(["check", "--root", str(copied.root), "--junit", str(made)]) == 3
+    assert made.read_text() == "before"
 
 
 def test_nothing_to_check_is_status_5(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -53,7 +53,8 @@ class Case:
     ``kind`` is the kind of capture (own, re-indented, trimmed, edited), ``layout`` the driver node that gave the layout (with ``(assumed)``
     after it when the version itself has no node), ``gpus`` how many GPU blocks the capture holds, ``bytes`` equal, differs or n/a.
     ``baselines``: view that no capture covers -> equal or differs, against the render accepted for it.  ``drift``: lines about files that no
-    longer follow their source; any of them fails the gate.
+    longer follow their source; any of them fails the gate.  ``view``: q-x or L.  ``ruled``: place of a rule -> findings that it covers;
+    ``touched``: places of the rules that name one of the ``elements`` (paths; kept only where there are rules).
     """
 
     id: str
@@ -68,6 +69,10 @@ class Case:
     findings: list[Finding] = field(default_factory=list)
     drift: list[str] = field(default_factory=list)
     baselines: dict[str, str] = field(default_factory=dict)
+    view: str = "q-x"
+    ruled: dict[str, int] = field(default_factory=dict)
+    touched: frozenset[str] = frozenset()
+    elements: tuple[str, ...] = ()
 
     @property
     def parity(self) -> bool:

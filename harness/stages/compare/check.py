@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 VERSION = tuple(int(part) for part in __version__.split("."))
 
 
-def check(space: Workspace, names: list[str], renderer: str = "builtin") -> list[Case]:
+def check(space: Workspace, names: list[str], renderer: str = "builtin", ruled: list[rules.Rule] | None = None) -> list[Case]:
     """The cases of the captures ``names``, in their order; a capture of a node that gave both views is a case a view.
 
-    Raises InputError for files that are not sound.
+    ``ruled``: the rules, those of golden/rules.yaml when None.  Raises InputError for files that are not sound.
     """
-    ruled = rules.load(space.golden / "rules.yaml")
+    ruled = rules.load(space.golden / "rules.yaml") if ruled is None else ruled
     serving.library()
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
         found = list(pool.map(lambda name: _check_one(space, name, renderer, ruled), names))
@@ -80,6 +80,7 @@ def _view(space: Workspace, name: str, renderer: str, ruled: list[rules.Rule], v
         readings=hashes.readings.whole,
         redacted=source.redacted(leaves),
         unmodelled=frozenset(path for path, _ in leaves if path in verbatim or path.rpartition("/")[0] in verbatim),
+        view=view,
     )
     return compare(expected, actual(rendered, text, renderer, name, expected.redacted), state_texts(driver), ruled, VERSION)
 

@@ -7,9 +7,11 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, fields, replace
 from itertools import zip_longest
 
-from harness.stages.compare import rules as ruling
+from harness.stages.compare import ruling
 from harness.stages.compare.case import INVENTED, Case, Counts, Finding
-from harness.stages.compare.keyed import distinct, gpu_of, key
+from harness.stages.compare.keyed import gpu_of, key
+from harness.stages.compare.rules import Rule
+from harness.text.paths import distinct
 
 Leaves = list[tuple[str, str]]
 _SEVERITY = ("exact", "volatile", "tolerated", "redacted", "unmodelled", "deferred", "gaps", "found")
@@ -20,7 +22,7 @@ class Expected:
     """The capture's side.
 
     ``leaves``: (path, text) in file order, from the transcript; ``data``: the bytes the transcript stands for.  ``scrubbed`` and
-    ``readings``: the golden's sha256 of the scrubbed file and of its readings.  ``redacted``, ``unmodelled``: paths.
+    ``readings``: the golden's sha256 of the scrubbed file and of its readings.  ``redacted``, ``unmodelled``: paths.  ``view``: q-x or L.
     """
 
     id: str
@@ -31,6 +33,7 @@ class Expected:
     readings: str
     redacted: frozenset[str] = frozenset()
     unmodelled: frozenset[str] = frozenset()
+    view: str = "q-x"
 
 
 @dataclass(frozen=True)
@@ -57,9 +60,7 @@ class Actual:
         return self.data if self.filled is None else self.filled
 
 
-def compare(
-    expected: Expected, actual: Actual, states: Collection[str], rules: list[ruling.Rule] | None = None, version: tuple[int, ...] = (0,)
-) -> Case:
+def compare(expected: Expected, actual: Actual, states: Collection[str], rules: list[Rule] | None = None, version: tuple[int, ...] = (0,)) -> Case:
     """The case of one capture and one render.
 
     An own-layout capture is equal when the bytes' sha256 is the golden's; a re-indented one when the readings' sha256 is.  Of a trimmed one
@@ -67,16 +68,19 @@ def compare(
     with elements 0.  ``states``: the texts the driver prints for states; ``version``: of nvparity, for gaps.
     """
     gpus = len({gpu for path, _ in expected.leaves if (gpu := gpu_of(path)) is not None})
-    case = Case(expected.id, expected.kind, actual.renderer, actual.driver, actual.layout, gpus, Counts(), Counts(), "n/a")
+    case = Case(expected.id, expected.kind, actual.renderer, actual.driver, actual.layout, gpus, Counts(), Counts(), "n/a", view=expected.view)
     if _sha256(expected.data) != expected.scrubbed:
         case.drift.append(f"{expected.id}: the transcript no longer gives the bytes that the golden's hash was taken from")
     if expected.kind == "edited":
         return case
-    covered: dict[str, str] = {}
+    if rules:
+        case.elements = tuple(path for path, _ in expected.leaves)
+        case.touched = ruling.touched(rules, expected.id, case.elements)
+    ruled = ruling.Ruled([], {}, {})
     if not _equal(case, expected, actual):
-        found = _explain(case, expected, actual, states)
-        case.findings, covered = ruling.apply(found, rules or [], expected.id, version)
-    _count(case, expected, actual, covered)
+        ruled = ruling.apply(_explain(case, expected, actual, states), rules or [], expected.id, version)
+    case.findings, case.ruled = ruled.left, ruled.used
+    _count(case, expected, actual, ruled.covered)
     return case
 
 

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 _GPU = re.compile(r"gpu\[(\d+)\](?=/|$)")
-_INDEX = re.compile(r"\[\d+\]")
 
 
 @dataclass(frozen=True)
@@ -27,11 +26,6 @@ def gpu_of(path: str) -> int | None:
     """The GPU number in ``path`` (``gpu[3]/uuid`` -> 3), or None for an element of the node."""
     found = _GPU.match(path)
     return int(found.group(1)) if found else None
-
-
-def distinct(path: str) -> str:
-    """``path`` without its indices: the same for every GPU, process and clock line."""
-    return _INDEX.sub("", path)
 
 
 def key(expected: Iterable[tuple[str, str]], actual: Iterable[tuple[str, str]]) -> Keyed:

@@ -1,58 +1,66 @@
-"""Rules: differences that are expected, by path and with a reason.
-
-golden/rules.yaml, ``format: 1`` and a list ``rules`` of mappings: ``path`` (glob over paths without indices, ``gpu/pci/tx_util``), ``kind``
-(volatile, tolerance, gap, deferred), ``reason``, and ``captures`` (globs of ids; all when left out), ``within`` (tolerance: the largest
-difference of the numbers), ``expires`` (gap: the first version of nvparity in which it holds no more).
-"""
+"""Rules: differences that are expected, by path and with a reason.  golden/rules.yaml, described in golden/README.md."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from harness.stages.compare.case import INVENTED, Finding
-from harness.stages.compare.keyed import distinct
+from harness.stores.workspace import board_of
 from harness.tables import strictyaml
+from harness.text import paths
 from harness.text.versions import FORMAT, check_format
 from harness.words.errors import InputError, did_you_mean
 
 COUNTERS = {"volatile": "volatile", "tolerance": "tolerated", "gap": "gaps", "deferred": "deferred"}
 _TOP = ("format", "rules")
-_KEYS = ("path", "kind", "reason", "captures", "within", "expires")
+_KEYS = ("path", "kind", "reason", "captures", "boards", "within", "expires")
 _NUMBER = re.compile(r"(-?\d+(?:\.\d+)?)(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule; ``within`` in the element's own unit, ``expires`` as version parts."""
+    """One rule.
+
+    ``path``: pattern of ``text.paths``; ``captures``, ``boards``: globs of ids and of boards, both must hold; ``within``: the largest difference
+    that a tolerance covers, in ``unit`` (the element's own, empty for a bare number); ``expires``: the first version of nvparity, as parts, in which
+    a gap holds no more; ``place``: file and line.
+    """
 
     path: str
     kind: str
     reason: str
     captures: tuple[str, ...] = ("*",)
+    boards: tuple[str, ...] = ("*",)
     within: float | None = None
+    unit: str = ""
     expires: tuple[int, ...] | None = None
+    place: str = ""
 
-    def covers(self, finding: Finding, capture: str) -> bool:
-        """Whether the rule speaks of this finding, its expiry aside."""
-        if finding.kind == INVENTED or not fnmatchcase(distinct(finding.path), self.path):
+    def speaks_of(self, capture: str) -> bool:
+        """Whether the rule is for that capture at all."""
+        return any(fnmatchcase(capture, glob) for glob in self.captures) and any(fnmatchcase(board_of(capture), glob) for glob in self.boards)
+
+    def covers(self, finding: Finding) -> bool:
+        """Whether a finding of a capture it speaks of is what the rule means, its expiry aside.  No rule hides an invented element."""
+        if finding.kind == INVENTED or not paths.matches(self.path, finding.path):
             return False
-        if not any(fnmatchcase(capture, glob) for glob in self.captures):
-            return False
-        return self.within is None or _near(finding.expected, finding.actual, self.within)
+        return self.within is None or _near(finding.expected, finding.actual, self.within, self.unit)
 
     def expired(self, version: tuple[int, ...]) -> bool:
         """Whether this version of nvparity is past the rule's last."""
         return self.expires is not None and version >= self.expires
 
 
-def load(path: Path) -> list[Rule]:
-    """The rules in ``path``; none when the file is not there.  Raises InputError naming the file and the rule."""
-    if not path.is_file():
+def load(path: Path, *, needed: bool = False) -> list[Rule]:
+    """The rules in ``path``; none when the file is not there, unless it is ``needed``.
+
+    Raises InputError with file and line.
+    """
+    if not needed and not path.is_file():
         return []
     document = strictyaml.load_file(path)
     loaded = document.value
@@ -62,62 +70,72 @@ def load(path: Path) -> list[Rule]:
     for name in loaded:
         if name not in _TOP:
             raise InputError(f"{document.where((name,))}: unknown key {name!r}{did_you_mean(str(name), _TOP)}; known: {', '.join(_TOP)}")
-    return [_rule(document.where(("rules", number)), number, entry) for number, entry in enumerate(loaded["rules"])]
+    return [_rule(document, number, entry) for number, entry in enumerate(loaded["rules"])]
 
 
-def apply(findings: Iterable[Finding], rules: list[Rule], capture: str, version: tuple[int, ...]) -> tuple[list[Finding], dict[str, str]]:
-    """The findings no rule covers, and path -> counter (volatile, tolerated, gaps, deferred) of those that one does.
-
-    A finding that only an expired rule covers stays, and names it.
-    """
-    left: list[Finding] = []
-    covered: dict[str, str] = {}
-    for finding in findings:
-        speaking = [rule for rule in rules if rule.covers(finding, capture)]
-        valid = [rule for rule in speaking if not rule.expired(version)]
-        if valid:
-            covered[finding.path] = COUNTERS[valid[0].kind]
-        elif speaking:
-            left.append(Finding(finding.gpu, finding.path, finding.kind, finding.expected, finding.actual, f"expired: {speaking[0].reason}"))
-        else:
-            left.append(finding)
-    return left, covered
-
-
-def _near(expected: str | None, actual: str | None, within: float) -> bool:
+def _near(expected: str | None, actual: str | None, within: float, unit: str) -> bool:
+    """Whether both texts are numbers of ``unit`` no further apart than ``within``."""
     wanted, got = _NUMBER.fullmatch(expected or ""), _NUMBER.fullmatch(actual or "")
-    if wanted is None or got is None or wanted.group(2) != got.group(2):
+    if wanted is None or got is None or not wanted[2].strip() == got[2].strip() == unit:
         return False
-    return abs(float(wanted.group(1)) - float(got.group(1))) <= within
+    return abs(float(wanted[1]) - float(got[1])) <= within + 1e-9  # 0.1 + 0.2 is 0.3
 
 
-def _rule(place: str, number: int, entry: Any) -> Rule:
-    where = f"{place}: rules[{number}]"
+def _rule(document: strictyaml.Document, number: int, entry: Any) -> Rule:
+    where = f"{document.where(('rules', number))}: rules[{number}]"
     if not isinstance(entry, dict):
         raise InputError(f"{where}: not a mapping")
     for name in entry:
         if name not in _KEYS:
-            raise InputError(f"{where}: unknown key {name!r}{did_you_mean(str(name), _KEYS)}")
+            place = f"{document.where(('rules', number, name))}: rules[{number}]"
+            raise InputError(f"{place}: unknown key {name!r}{did_you_mean(str(name), _KEYS)}; known: {', '.join(_KEYS)}")
     for name in ("path", "kind", "reason"):
-        if not isinstance(entry.get(name), str) or not entry[name]:
+        if not isinstance(entry.get(name), str) or not entry[name].strip():
             raise InputError(f"{where}: {name!r} is missing or not text")
-    if entry["kind"] not in COUNTERS:
-        raise InputError(f"{where}: kind {entry['kind']!r} is none of {', '.join(COUNTERS)}{did_you_mean(entry['kind'], COUNTERS)}")
-    if (entry["kind"] == "tolerance") != isinstance(entry.get("within"), int | float):
-        raise InputError(f"{where}: a tolerance, and only a tolerance, has a number 'within'")
-    if (entry["kind"] == "gap") != isinstance(entry.get("expires"), str):
-        raise InputError(f"{where}: a gap, and only a gap, has a version 'expires' (text)")
-    captures = entry.get("captures", ["*"])
-    if not isinstance(captures, list) or not all(isinstance(glob, str) for glob in captures):
-        raise InputError(f"{where}: 'captures' is not a list of ids or globs")
-    expires = entry.get("expires")
-    if expires is not None and not re.fullmatch(r"\d+(\.\d+)*", expires):
-        raise InputError(f"{where}: expires {expires!r} is not a version such as 0.3")
+    kind = entry["kind"]
+    if kind not in COUNTERS:
+        raise InputError(f"{where}: kind {kind!r} is none of {', '.join(COUNTERS)}{did_you_mean(kind, COUNTERS)}")
+    for name, owner in (("within", "tolerance"), ("expires", "gap")):
+        if (kind == owner) != (entry.get(name) is not None):
+            raise InputError(f"{where}: a {owner}, and only a {owner}, has {name!r}")
+    try:
+        paths.check(entry["path"])
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from error
+    within, unit = _tolerance(where, entry.get("within"))
     return Rule(
         path=entry["path"],
-        kind=entry["kind"],
+        kind=kind,
         reason=entry["reason"],
-        captures=tuple(captures),
-        within=entry.get("within"),
-        expires=tuple(int(part) for part in expires.split(".")) if expires else None,
+        captures=_globs(where, entry, "captures"),
+        boards=_globs(where, entry, "boards"),
+        within=within,
+        unit=unit,
+        expires=_version(where, entry.get("expires")),
+        place=document.where(("rules", number)),
     )
+
+
+def _tolerance(where: str, given: Any) -> tuple[float | None, str]:
+    """``1 C`` -> 1.0 and C."""
+    if given is None:
+        return None, ""
+    match = None if isinstance(given, bool) else _NUMBER.fullmatch(str(given))
+    if match is None or float(match[1]) <= 0:
+        raise InputError(f"{where}: within {given!r} is no number above zero with the unit that the element is printed with, such as 1 C or 0.5 W")
+    return float(match[1]), match[2].strip()
+
+
+def _globs(where: str, entry: dict[Any, Any], name: str) -> tuple[str, ...]:
+    given = entry.get(name, ["*"])
+    if not isinstance(given, list) or not given or not all(isinstance(glob, str) for glob in given):
+        raise InputError(f"{where}: {name!r} is a list of {'ids' if name == 'captures' else 'boards'}, each perhaps with '*'")
+    return tuple(given)
+
+
+def _version(where: str, given: Any) -> tuple[int, ...] | None:
+    if given is None:
+        return None
+    if not isinstance(given, str) or not re.fullmatch(r"\d+(\.\d+)*", given):
+        raise InputError(f'{where}: expires {given!r} is not a version of nvparity in quotes, such as "0.3"')
+    return tuple(int(part) for part in given.split("."))

@@ -16,6 +16,7 @@ ONE_IMPORTER = {
     "deepdiff": "harness/stages/compare/",
     "pydantic": "harness/stores/schema/",
     "pycparser": "mocklib/gen/",
+    "junitparser": "harness/reports/junit.py",
 }
 
 # module -> what it starts

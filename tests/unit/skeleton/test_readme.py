@@ -43,7 +43,8 @@ def test_the_version_is_in_the_changelog() -> None:
 
 
 def test_the_output_on_the_first_screen_is_what_the_check_prints(library_path: Path) -> None:
-    variables = {**os.environ, "PYTHONPATH": str(tree.ROOT), "NVPARITY_LIBRARY": str(library_path), "COLUMNS": "140"}
+    variables = {**os.environ, "PYTHONPATH": str(tree.ROOT), "NVPARITY_LIBRARY": str(library_path)}
+    variables.pop("COLUMNS", None)
     (shown,) = re.findall(r"```text\n(.*?)```", README, re.DOTALL)
     boards = [line.split()[0] for line in shown.splitlines()[1:-1]]  # an imported board of one's own is not on the page
     check = [sys.executable, "-m", "harness.cli", "check", "--root", str(tree.ROOT), *boards]

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from pathlib import Path
 
 import pytest
 
 from harness.stages.compare import Actual, Expected, compare
-from harness.stages.compare.rules import Rule, load
-from harness.words.errors import InputError
 
 STATES = frozenset({"N/A", "Requested functionality has been deprecated"})
 BOARD = [
@@ -36,10 +33,10 @@ def sha(data):
     return hashlib.sha256(data).hexdigest()
 
 
-def case(got, wanted=BOARD, kind="own", rules=(), version=(0, 1), **more):
+def case(got, wanted=BOARD, kind="own", **more):
     expected = Expected("board", kind, list(wanted), text(wanted), sha(text(wanted)), sha(text(wanted)), **more)
     data = got if isinstance(got, bytes) else text(got)
-    return compare(expected, Actual("builtin", "470.74", "470.74", data, read, sha), STATES, list(rules), version)
+    return compare(expected, Actual("builtin", "470.74", "470.74", data, read, sha), STATES)
 
 
 def changed(path, value, leaves=BOARD):
@@ -209,54 +206,3 @@ def test_assumed_routes_are_counted_by_element_and_by_row():
     assumed = frozenset({"gpu[0]/temperature/gpu_temp", "gpu[1]/temperature/gpu_temp"})
     result = compare(expected, Actual("builtin", "470.74", "470.74", wanted, read, sha, assumed), STATES)
     assert (result.counts.assumed, result.rows.assumed, result.counts.exact) == (2, 1, 7)
-
-
-@pytest.mark.parametrize(
-    ("rule", "counter"),
-    [
-        (Rule("gpu/temperature/gpu_temp", "volatile", "moves"), "volatile"),
-        (Rule("gpu/temperature/*", "tolerance", "sensor", within=1.0), "tolerated"),
-        (Rule("gpu/temperature/gpu_temp", "gap", "later", expires=(0, 2)), "gaps"),
-        (Rule("gpu/temperature/gpu_temp", "deferred", "later"), "deferred"),
-    ],
-)
-def test_a_rule_takes_its_findings_into_its_own_count(rule, counter):
-    result = case(changed("gpu[1]/temperature/gpu_temp", "38 C"), rules=[rule])
-    assert result.parity
-    assert getattr(result.counts, counter) == 1
-    assert equation(result.counts, result.findings)
-
-
-def test_a_tolerance_ends_where_it_says_and_never_covers_a_state():
-    rule = Rule("gpu/temperature/*", "tolerance", "sensor", within=1.0)
-    assert len(case(changed("gpu[1]/temperature/gpu_temp", "39 C"), rules=[rule]).findings) == 1
-    assert len(case(changed("gpu[1]/temperature/gpu_temp", "N/A"), rules=[rule]).findings) == 1
-
-
-def test_an_expired_gap_covers_nothing_and_is_named():
-    rule = Rule("gpu/temperature/*", "gap", "waits for sensors", expires=(0, 1))
-    (finding,) = case(changed("gpu[1]/temperature/gpu_temp", "39 C"), rules=[rule]).findings
-    assert finding.rule == "expired: waits for sensors"
-
-
-def test_no_rule_hides_an_invented_element():
-    result = case([*BOARD, ("gpu[1]/fan_speed", "30 %")], rules=[Rule("*", "volatile", "all")])
-    assert [finding.kind for finding in result.findings] == ["invented"]
-
-
-@pytest.mark.parametrize(
-    ("entry", "part"),
-    [
-        ("{path: a, kind: volatil, reason: x}", "did you mean 'volatile'"),
-        ("{path: a, kind: volatile}", "'reason' is missing"),
-        ("{path: a, kind: volatile, reason: x, within: 1}", "within"),
-        ("{path: a, kind: gap, reason: x}", "expires"),
-        ("{path: a, kind: volatile, reason: x, capture: [b]}", "did you mean 'captures'"),
-    ],
-)
-def test_a_rule_that_is_off_is_refused_with_its_place(tmp_path: Path, entry: str, part: str):
-    path = tmp_path / "rules.yaml"
-    path.write_text(f"format: 1\nrules:\n  - {entry}\n")
-    with pytest.raises(InputError, match=r"rules\.yaml:3: rules\[0\]") as caught:
-        load(path)
-    assert part in str(caught.value)
