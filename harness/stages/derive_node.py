@@ -65,6 +65,7 @@ def learn(document: Document, driver: Driver, tree: DriverTree) -> Learnt | None
     if not changes and not driver.assumed and dtd == driver.dtd:
         return None
     spec = _spec(driver, tree, changes, dtd)
+    driver = _of_branch(spec, driver, tree)
     _carry_routes(spec, root, driver, donors)
     _carry_functions(spec, document, replace(driver, layout=root))
     return Learnt(driver.version.text, profiles.dump(spec), tuple(changes))
@@ -81,6 +82,19 @@ def _spec(driver: Driver, tree: DriverTree, changes: list[dict[str, Any]], dtd: 
     own["dtd"] = dtd
     own["changes"] = [*own.get("changes", []), *changes]
     return own
+
+
+def _of_branch(spec: dict[str, Any], driver: Driver, tree: DriverTree) -> Driver:
+    """``driver`` with the private table that a binary of its branch showed, where the node that answered is of another; ``spec`` follows."""
+    measured = tree.measured(driver.version.branch) if driver.assumed else None
+    if measured is None or driver.version.branch in driver.measured:
+        return driver
+    slots: dict[str, Any] = {name: None for name in driver.slots if name not in measured.slots}
+    slots |= {name: {"number": slot.number, "shape": slot.shape} for name, slot in measured.slots.items() if driver.slots.get(name) != slot}
+    spec["binary"] = tree.nodes[measured.node].spec["binary"]
+    if slots:
+        spec["slots"] = slots
+    return replace(driver, slots=measured.slots)
 
 
 def _donors(tree: DriverTree, driver: Driver) -> dict[str, tuple[Element, Driver]]:
@@ -125,7 +139,7 @@ def _carry(spec: dict[str, Any], row: str, driver: Driver, donor: Driver) -> Non
 
 
 def _route(route: Route) -> dict[str, Any]:
-    """A route's mapping; what was measured on the donor's branch is assumed here."""
+    """A route's mapping; a literal that the donor's branch was seen to print is assumed here (slots: `DriverTree` tells)."""
     made: dict[str, Any] = {route.kind: list(route.operands) if route.operands else route.target}
     if route.args:
         made["args"] = dict(route.args)
@@ -136,7 +150,7 @@ def _route(route: Route) -> dict[str, Any]:
     for name in ("bits", "gate"):
         if getattr(route, name) is not None:
             made[name] = list(getattr(route, name))
-    if route.kind in ("slot", "literal"):
+    if route.kind == "literal":
         made["basis"] = "assumed"
     return made
 

@@ -16,8 +16,8 @@ from harness.words.state import State
 from harness.words.version import DriverVersion
 
 SHAPES = ("u32", "i32", "string", "processes", "processes_unprotected", "keyed", "handle", "ok")
-_NODE_KEYS = frozenset(("format", "version", "parent", "seen", "dtd", "declaration", "texts", "elements", "changes", "field_ids", "slots", "routes",
-                        "formats", "escapes", "functions"))  # fmt: skip
+_NODE_KEYS = frozenset(("format", "version", "parent", "seen", "binary", "dtd", "declaration", "texts", "elements", "changes", "field_ids", "slots",
+                        "routes", "formats", "escapes", "functions"))  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,7 @@ class Driver:
     forms: Mapping[str, str]
     escapes: Mapping[str, str]
     functions: frozenset[str] = frozenset()
+    measured: frozenset[int] = frozenset()
     _states: dict[str, State] = field(default_factory=dict, compare=False)
 
     def state_of(self, text: str) -> State | None:
@@ -127,7 +128,12 @@ class DriverTree:
         if wanted.text == known.version.text:
             return known
         assumed = wanted.text not in self.nodes[node].seen and wanted != node
-        return replace(known, version=wanted, assumed=assumed)
+        return replace(known, version=wanted, assumed=assumed, routes=_based(known.routes, wanted.branch in known.measured))
+
+    def measured(self, branch: int) -> Driver | None:
+        """The newest node of ``branch`` whose private table a binary of that branch showed; None where no binary was at hand."""
+        found = [version for version, node in self.nodes.items() if version.branch == branch and "binary" in node.spec]
+        return self.resolve(found[-1]) if found else None
 
     def chain(self, version: DriverVersion) -> list[Node]:
         """The nodes from the root down to ``version``; InputError for an unknown parent or a cycle."""
@@ -149,6 +155,7 @@ class DriverTree:
         merged: dict[str, dict[Any, Any]] = {name: {} for name in ("texts", "field_ids", "slots", "routes", "formats", "escapes")}
         plain: dict[str, str] = {}
         functions: set[str] = set()
+        measured: set[int] = set()
         for node in self.chain(version):
             if "elements" in node.spec:
                 layout = parse_element({"nvidia_smi_log": {"elements": node.spec["elements"]}}, node.where)
@@ -160,6 +167,8 @@ class DriverTree:
                 for gone in [key for key, value in table.items() if value is None]:
                     del table[gone]
             functions.update(map(str, node.spec.get("functions", ())))
+            if "binary" in node.spec:
+                measured.add(DriverVersion(str(node.spec["binary"])).branch)
             plain.update({name: str(node.spec[name]) for name in ("dtd", "declaration") if name in node.spec})
         where = self.nodes[version].where
         assert layout is not None
@@ -168,9 +177,15 @@ class DriverTree:
             {int(code): str(text) for code, text in merged["texts"].items()},
             {str(name): int(number) for name, number in merged["field_ids"].items()},
             {str(name): _slot(name, spec, where) for name, spec in merged["slots"].items()},
-            _routes(layout, merged["routes"], where), merged["formats"], merged["escapes"],
-            frozenset(functions),
+            _based(_routes(layout, merged["routes"], where), version.branch in measured), merged["formats"], merged["escapes"],
+            frozenset(functions), frozenset(measured),
         )  # fmt: skip
+
+
+def _based(routes: Mapping[str, rows.Route], measured: bool) -> Mapping[str, rows.Route]:
+    """``routes`` with what those through the private table rest on: ``slot`` where a binary of the driver's branch was ``measured``, else assumed."""
+    basis = "slot" if measured else "assumed"
+    return {row: replace(route, basis=basis) if route.kind == "slot" else route for row, route in routes.items()}
 
 
 def _slot(name: str, spec: Any, where: str) -> SlotDef:

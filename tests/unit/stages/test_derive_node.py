@@ -49,6 +49,17 @@ def test_an_unseen_version_gets_a_node_even_when_nothing_differs(repository, tre
     assert not driver.assumed
 
 
+def test_a_node_under_another_branch_takes_the_private_table_that_a_binary_of_its_own_showed(repository, tree, tmp_path):
+    given, learnt = learn(repository, tree, T4, ("<driver_version>595.91.07", "<driver_version>535.54.03"))
+    _, driver = settled(tmp_path, learnt, "535.54.03")
+    measured = tree.resolve("535.274.02")
+    assert tree.resolve("535.54.03").slots != measured.slots
+    assert driver.slots == measured.slots
+    assert {route.basis for route in driver.routes.values() if route.kind == "slot"} == {"slot"}
+    assert 'parent: "525.147.05"' in learnt.text
+    assert derive.derive(given, driver).text
+
+
 def test_an_element_of_no_row_is_placed_and_kept_verbatim(repository, tree, tmp_path):
     given, learnt = learn(repository, tree, T4, UNSEEN, ("<serial>", "<brand_new>7</brand_new>\n\t\t<serial>"))
     assert learnt.of("add") == ("gpu/brand_new",)

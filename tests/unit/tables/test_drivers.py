@@ -76,6 +76,14 @@ def test_slots_that_no_binary_of_the_branch_confirmed_are_assumed(tree):
     assert not [row for row, route in tree.resolve("550.163.01").routes.items() if route.basis == "assumed"]
 
 
+@pytest.mark.parametrize(
+    ("version", "basis"), [("470.9", "slot"), ("515.48.07", "assumed"), ("535.100", "assumed"), ("550.200", "slot"), ("560.35.03", "assumed")]
+)
+def test_the_private_table_is_assumed_where_no_binary_of_the_branch_showed_it(tree, version, basis):
+    """535.100 is older than 535.274.02 and stands under 525.147.05, whose table is another."""
+    assert {route.basis for route in tree.resolve(version).routes.values() if route.kind == "slot"} == {basis}
+
+
 def test_a_literal_has_its_evidence_beside_it(tree):
     for version in VERSIONS:
         for row, route in tree.resolve(version).routes.items():
