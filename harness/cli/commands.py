@@ -22,6 +22,7 @@ TABLE: dict[str, tuple[str, str]] = {
     "run": ("running", "Run a command with a mock library that serves a profile."),
     "derive": ("deriving", "Write profiles again from their captures."),
     "show": ("showing", "Say what a capture or profile holds."),
+    "diff": ("differing", "Compare two captures, profiles or renders."),
     "list": ("listing", "List captures and profiles."),
 }
 """Name -> module of this package that holds ``command``, and the line of the overview."""

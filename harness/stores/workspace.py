@@ -9,10 +9,12 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.stores import references
 from harness.tables import strictyaml
 from harness.tables.shipped import shipped
-from harness.words.errors import InputError, MissingError, UsageError, did_you_mean
+from harness.words.errors import InputError, MissingError, UsageError
 
+HELP = "nvparity list names what there is, nvparity import makes one of what nvidia-smi -q -x prints"
 ID_SHAPE = re.compile(r"[A-Za-z0-9._-]{1,128}")
 
 
@@ -24,12 +26,6 @@ def check_id(name: str) -> str:
     if not ID_SHAPE.fullmatch(name) or name.startswith("."):
         raise UsageError(f"id {name!r}: an id is 1 to 128 letters, digits, '.', '_' or '-' and does not start with '.'")
     return name
-
-
-def board_of(name: str) -> str:
-    """The board in an id (``t4`` of ``t4-x1_595.91.07``); an id that does not say its board is one of its own."""
-    match = re.fullmatch(r"(.+)-x[0-9]+_.+", name)
-    return match[1] if match else name
 
 
 @dataclass(frozen=True)
@@ -89,7 +85,7 @@ class Workspace:
         return sorted(entry.name for entry in self.captures.iterdir() if (entry / "sidecar.yaml").is_file())
 
     def select(self, names: tuple[str, ...]) -> list[str]:
-        """The ids that ``names`` mean (ids or short names), in the order given; all of them when ``names`` is empty.
+        """The ids that ``names`` mean (ids, short names, or boards for all their captures), in the order given; all when ``names`` is empty.
 
         Raises UsageError for a name that means nothing here.
         """
@@ -97,14 +93,25 @@ class Workspace:
         if not names:
             return ids
         short = self.short_names()
-        chosen: list[str] = []
+        chosen: dict[str, None] = {}
         for name in names:
-            target = name if name in ids else short.get(name)
-            if target is None or target not in ids:
-                raise UsageError(f"no capture {name!r} in {self.captures}{did_you_mean(name, [*ids, *short])}")
-            if target not in chosen:
-                chosen.append(target)
-        return chosen
+            alone = name in ids or short.get(name) in ids
+            meant = [references.find(name, ids, short)] if alone else references.of_board(name, ids)
+            if not meant:
+                raise UsageError(f"no capture {name!r} in {self.captures}{references.near(name, [*ids, *short])}")
+            chosen.update(dict.fromkeys(filter(None, meant)))
+        return list(chosen)
+
+    def locate_capture(self, reference: str) -> tuple[Workspace, str] | None:
+        """The workspace and the id that ``reference`` (an id, a short name or a board) means; the shipped workspace is asked last.
+
+        None where no capture has that name.  Raises InputError for a board of several.
+        """
+        for space in (self, Workspace(shipped())):
+            found = references.find(reference, space.ids(), space.short_names())
+            if found is not None:
+                return space, found
+        return None
 
     def short_names(self) -> dict[str, str]:
         """Short name -> profile id, from profiles/boards.yaml; empty when that file is not there.
@@ -121,9 +128,9 @@ class Workspace:
         return dict(boards)
 
     def locate_profile(self, reference: str) -> Path:
-        """The profile file that ``reference`` (path, id or short name) means; the shipped workspace is asked last.
+        """The profile file that ``reference`` (path, id, short name or board) means; the shipped workspace is asked last.
 
-        Raises InputError when nothing has that name.
+        Raises InputError when nothing has that name, or several have it.
         """
         path = Path(reference)
         if path.is_file():
@@ -132,13 +139,13 @@ class Workspace:
             raise InputError(f"{reference}: no such profile file")
         known: list[str] = []
         for space in (self, Workspace(shipped())):
-            short = space.short_names()
-            for name in (reference, short.get(reference)):
-                if name is not None and space.profile_path(name).is_file():
-                    return space.profile_path(name)
-            known += [*short, *space.profile_ids()]
-        hint = did_you_mean(reference, known) or " (nvparity list shows them)"
-        raise InputError(f"no profile {reference!r}: not an id, a short name or a path{hint}")
+            ids, short = space.profile_ids(), space.short_names()
+            found = references.find(reference, ids, short)
+            if found is not None:
+                return space.profile_path(found)
+            known += [*short, *ids]
+        hint = references.near(reference, known)
+        raise InputError(f"no profile {reference!r}: not an id, a short name or a path{hint}; {HELP}")
 
     def profile_ids(self) -> list[str]:
         """Every profile's id, sorted."""

@@ -19,6 +19,11 @@ def distinct(path: str) -> str:
     return _INDEX.sub("", path)
 
 
+def indices(path: str) -> tuple[str, ...]:
+    """The indices in ``path``, outermost first."""
+    return tuple(_INDEX.findall(path))
+
+
 def matches(pattern: str, path: str) -> bool:
     """Whether ``pattern`` names the element ``path``.
 

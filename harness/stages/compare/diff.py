@@ -23,7 +23,7 @@ def explain(keyed: Keyed, states: Collection[str]) -> list[Finding]:
     for path in _moved(keyed.expected, keyed.actual):
         if path not in found:
             found[path] = Finding(_name(keyed, path), path, ORDER, f"after {wanted[path]}", f"after {got[path]}")
-    place = {path: number for number, path in enumerate([*keyed.expected, *keyed.actual])}
+    place = {path: number for number, path in enumerate(dict.fromkeys([*keyed.expected, *keyed.actual]))}
     return sorted(found.values(), key=lambda finding: (finding.kind == INVENTED, place[finding.path]))
 
 

@@ -102,12 +102,12 @@ def _explain(case: Case, expected: Expected, actual: Actual, states: Collection[
     if found or (expected.redacted and actual.filled is None):
         return found
     if expected.kind == "own":
-        return _lines(expected.data, actual.compared)
+        return lines(expected.data, actual.compared)
     case.drift.append(f"{expected.id}: the golden's hash of the readings is not that of the transcript")
     return []
 
 
-def _lines(expected: bytes, actual: bytes) -> list[Finding]:
+def lines(expected: bytes, actual: bytes) -> list[Finding]:
     """The first line that differs though every reading is the same: bytes of layout, which belong to no element."""
     for number, (wanted, got) in enumerate(zip_longest(expected.splitlines(keepends=True), actual.splitlines(keepends=True)), 1):
         if wanted != got:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.stages.compare.case import INVENTED, Finding
-from harness.stores.workspace import board_of
+from harness.stores.references import board_of
 from harness.tables import strictyaml
 from harness.text import paths
 from harness.text.versions import FORMAT, check_format

@@ -1,0 +1,159 @@
+"""The two sides of a diff: a capture, a file that nvidia-smi wrote, a render, or a profile, each as readings by path with the row of each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.stages.compare.check import state_texts, verbatim_of
+from harness.stages.derive_walk import Walker
+from harness.stages.importing import source
+from harness.stages.render import serving
+from harness.stores import captures, profiles, references
+from harness.tables import drivers
+from harness.tables.shipped import shipped
+from harness.text.document import Document
+from harness.text.transcript import VIEW_LIST, VIEW_QUERY
+from harness.words.errors import InputError
+
+if TYPE_CHECKING:
+    from harness.stages.importing.source import Source
+    from harness.stores.workspace import Workspace
+
+CAPTURE, FILE, RENDER, PROFILE = "capture", "file", "render", "profile"
+KEYS = "keys"
+"""The one view of a profile."""
+
+
+@dataclass(frozen=True)
+class View:
+    """One view of a side.
+
+    ``leaves``: (path, text) in file order; ``rows``: path -> row id, where a row explains the element; ``states``: the texts that stand for
+    states; ``redacted``: paths of what the giver hid; ``data``: the bytes, None for a profile; ``kind``: of the text (own, re-indented,
+    trimmed, edited).
+    """
+
+    leaves: list[tuple[str, str]]
+    rows: Mapping[str, str]
+    states: frozenset[str]
+    redacted: frozenset[str] = frozenset()
+    data: bytes | None = None
+    kind: str = ""
+
+    @property
+    def whole(self) -> bool:
+        """Whether every GPU of the node is in it."""
+        return self.kind != "trimmed"
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side: its ``name`` as given, what it is (``kind``), the capture's ``id`` (empty for a file), its ``driver``, its ``views``."""
+
+    name: str
+    kind: str
+    id: str
+    driver: str | None
+    views: Mapping[str, View] = field(default_factory=dict)
+
+
+def read(space: Workspace, name: str, views: frozenset[str] = frozenset({VIEW_QUERY})) -> Side:
+    """The side that ``name`` means: ``render:REF``, ``profile:REF``, a file, or REF (an id, short name or board) for the capture.
+
+    ``views``: those that a render is made of.  Raises InputError for a name that means nothing and for files that are not sound.
+    """
+    prefix, _, reference = name.partition(":")
+    if prefix == RENDER and reference:
+        return _render(space, name, reference, views)
+    if prefix == PROFILE and reference:
+        return _profile(name, space.locate_profile(reference))
+    path = Path(name)
+    if path.is_file():
+        return _profile(name, path) if path.suffix in {".yaml", ".yml"} else _file(space, name, path)
+    located = space.locate_capture(name)
+    if located is None:
+        known = [*space.ids(), *space.short_names(), *(entry for entry in space.profile_ids())]
+        raise InputError(f"{name!r} is no capture{references.near(name, known)} and no file; a diff takes ID, FILE, render:ID or profile:ID")
+    return _capture(*located, name)
+
+
+def _capture(space: Workspace, identity: str, name: str) -> Side:
+    capture = captures.load(space.captures, identity)
+    views = {view: _text(space, text) for view, text in capture.texts.items()}
+    return Side(name, CAPTURE, identity, capture.sidecar.driver, views)
+
+
+def _file(space: Workspace, name: str, path: Path) -> Side:
+    try:
+        text = source.read(path.read_bytes(), name)
+    except OSError as error:
+        raise InputError(f"{name}: cannot be read: {error.strerror}") from error
+    return Side(name, FILE, "", _driver_of(text), {source.view(text): _text(space, text)})
+
+
+def _driver_of(text: Source) -> str | None:
+    return text.get("driver_version") if isinstance(text, Document) else None
+
+
+def _text(space: Workspace, text: Source, driver: str | None = None) -> View:
+    """A text as a view; ``driver`` where the text does not say it."""
+    leaves = source.leaves(text)
+    version = _driver_of(text) or driver
+    rows = {path: path.rpartition("/")[2] for path, _ in leaves if path.endswith(("/name", "/uuid"))}
+    states: frozenset[str] = frozenset()
+    if version is not None:
+        resolved = drivers.load(space.root).resolve(version)
+        states = state_texts(resolved)
+        if isinstance(text, Document):
+            rows = {reading.path: reading.row for reading in Walker(text, resolved).readings() if reading.row is not None}
+    return View(leaves, rows, states, source.redacted(leaves), text.to_bytes(), text.kind)
+
+
+def _render(space: Workspace, name: str, reference: str, views: frozenset[str]) -> Side:
+    path = space.locate_profile(reference)
+    home = next((one for one in (space, type(space)(shipped())) if path == one.profile_path(path.stem)), None)
+    texts = captures.load(home.captures, path.stem).texts if home is not None and captures.exists(home.captures, path.stem) else {}
+    found: dict[str, View] = {}
+    driver = None
+    for view in sorted(views - {KEYS}, key=(VIEW_QUERY, VIEW_LIST).index) or [VIEW_QUERY]:
+        verbatim = verbatim_of(path, texts[view]) if view in texts else None
+        rendered = serving.render(path, space if home is None else home, view, verbatim)
+        driver = rendered.driver
+        found[view] = _text(space, source.read(rendered.data, name), driver)
+    return Side(name, RENDER, path.stem if texts else "", driver, found)
+
+
+def _profile(name: str, path: Path) -> Side:
+    read = profiles.load(path)
+    return Side(name, PROFILE, "", read.driver_version, {KEYS: profile_view(read)})
+
+
+def profile_view(read: profiles.Profile) -> View:
+    """A profile's keys as readings: values as JSON, states by name; keys have no order."""
+    leaves = [(f"{block}.{key}", _shown(value)) for block, part in (("clock", read.clock), ("system", read.system)) for key, value in part.items()]
+    for number, device in enumerate(read.devices):
+        own = {key: _shown(value) for key, value in _flat(device.values)} | {key: state.value for key, state in device.states.items()}
+        leaves += [(f"gpu[{number}]/{key}", text) for key, text in own.items()]
+    unmodelled = read.origin.get("unmodelled") or {}
+    leaves += [(f"{path} (unmodelled)", _shown(text)) for path, text in unmodelled.items()]
+    states = frozenset(state.value for device in read.devices for state in device.states.values())
+    return View(sorted(leaves), {}, states)
+
+
+def _flat(values: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Key and value; the entries of a list of mappings one by one."""
+    flat: list[tuple[str, Any]] = []
+    for key, value in values.items():
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            flat += [(f"{key}[{number}]", entry) for number, entry in enumerate(value)]
+        else:
+            flat.append((key, value))
+    return flat
+
+
+def _shown(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
