@@ -17,11 +17,15 @@ from harness.words.errors import InputError
 @options.output_file
 @options.root
 def command(profile: str, output: str | None, root: str | None) -> None:
-    """Compile PROFILE (an id, a short name or a path) into the image that the mock library serves."""
+    """Compile PROFILE (an id, a short name or a path) into the image that the mock library serves.
+
+    Keys that are accepted and not served yet are named on standard error.
+    """
     space = Workspace.nearby(root)
     source = space.locate_profile(profile)
     target = Path(output) if output else serving.beside(source)
     if not options.plain(target):
         raise InputError(f"{target}: is no plain file; an image is written beside its place and renamed")
     serving.write_image(source, space, target)
+    options.tell(serving.unserved(source))
     click.echo(str(target))

@@ -69,6 +69,12 @@ def deliver(name: str, data: bytes) -> None:
         raise MissingError(f"{path}: cannot be written: {error.strerror}") from error
 
 
+def tell(line: str) -> None:
+    """A remark on what was done, to standard error; nothing for an empty one."""
+    if line:
+        click.echo(f"nvparity: {line}", err=True)
+
+
 def plain(path: Path) -> bool:
     """Whether ``path`` is a plain file or nothing yet, and so may be replaced by rename; InputError for a folder."""
     if path.is_dir():

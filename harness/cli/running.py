@@ -22,9 +22,13 @@ def command(profile: str, arguments: tuple[str, ...], root: str | None) -> int:
     """Run COMMAND with a mock library that serves PROFILE (an id, a short name or a path) and a state of its own.
 
     Exit status and signals are COMMAND's.  Options of nvparity stand before '--'.
+
+    Keys of PROFILE that are accepted and not served yet are named on standard error.
     """
     space = Workspace.nearby(root)
-    image = serving.image_of(space.locate_profile(profile), space)
+    source = space.locate_profile(profile)
+    image = serving.image_of(source, space)
+    options.tell(serving.unserved(source))
     with tempfile.TemporaryDirectory(prefix="nvparity-") as folder:
         state = Path(folder) / "state"
         serving.make_state(image, state)

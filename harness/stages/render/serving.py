@@ -12,6 +12,7 @@ from harness.stages import compile as compiling
 from harness.stages.render import process
 from harness.stages.smi import LIBRARY_NAME
 from harness.stores import images, profiles
+from harness.stores.schema import kept as kept_keys
 from harness.tables import drivers, strictyaml
 from harness.text.model import LINE
 from harness.words.errors import InputError, MissingError
@@ -106,6 +107,12 @@ def render(profile: Path, space: Workspace, view: str = "q-x", verbatim: dict[st
     if verbatim is None:
         verbatim = {path: (text, LINE) for path, text in kept(profile).items()}
     return process.render(process.Job(str(library()), str(image_of(profile, space)), str(space.root), view, verbatim=verbatim))
+
+
+def unserved(profile: Path) -> str:
+    """One line naming the keys of ``profile`` that are accepted and that no call answers from; empty where there is none."""
+    found = str(kept_keys.unserved(strictyaml.load_file(profile).value))
+    return found and f"{profile}: {found}"
 
 
 def kept(profile: Path) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from harness.stores.schema import keys, rules
+from harness.stores.schema import kept, keys, rules
 from harness.tables.strictyaml import Document
 from harness.words.errors import InputError, did_you_mean, nearest
 
@@ -50,7 +50,7 @@ def _one(document: Document, location: tuple[Any, ...], kind: str, message: str,
     if kind == "missing":
         missing = ".".join(str(step) for step in location)
         return line, f"{missing!r} is missing"
-    value = _value(document, path)
+    value = path[-1] if location[-1] == "[key]" else _value(document, path)
     if kind == "literal_error":
         words = [word.strip("' ") for word in str(context.get("expected", "")).replace(" or ", ", ").split(",")]
         return line, f"{name}: {value!r} is not one of {', '.join(words)}{did_you_mean(str(value), words)}"
@@ -90,19 +90,17 @@ def _value(document: Document, path: tuple[Any, ...]) -> Any:
 
 
 def _nearest_key(path: tuple[Any, ...]) -> str:
-    """The valid key a typo meant: first among keys of the same block, then among all keys (given with their whole path)."""
+    """The valid key a typo meant: first among keys of the same block, then among all keys of a GPU (given with their whole path)."""
+    from harness.stores.schema import model
+
     *parents, wrong = path
-    inside = [str(step) for step in parents if isinstance(step, str)]
-    device = bool(inside) and inside[0] in ("device_defaults", "devices")
-    prefix = ".".join(inside[1:]) if device else ".".join(inside)
-    valid = keys.device_keys() if device else _TOP
-    depth = len(prefix.split(".")) if prefix else 0
-    siblings = {key.split(".")[depth] for key in valid if not prefix or key.startswith(f"{prefix}.")}
-    if device and not prefix:
-        siblings |= {"states", "index"}
-    guess = nearest(str(wrong), siblings)
-    if guess is None and device:
-        guess = nearest(f"{prefix}.{wrong}" if prefix else str(wrong), valid) or _flattened(str(wrong), valid)
+    guess = nearest(str(wrong), model.names_at(parents))
+    if guess is None and parents and parents[0] in ("device_defaults", "devices"):
+        inside = [step for step in parents[1:] if isinstance(step, str)]
+        valid = [*keys.device_keys(), *(key.path for key in kept.DEVICE)]
+        flat = _flattened(str(wrong), valid)
+        alike = flat is not None and str(wrong).startswith(flat.split(".")[0])
+        guess = flat if alike else nearest(".".join((*inside, str(wrong))), valid) or flat
     return f" (did you mean {guess!r}?)" if guess else ""
 
 
@@ -113,10 +111,3 @@ def _flattened(wrong: str, valid: Iterable[str]) -> str | None:
         heads[key.replace(".", "_")[: len(wrong) + 1]] = key
     found = nearest(wrong, heads)
     return heads[found] if found else None
-
-
-_TOP = (
-    "format", "version", "system.driver_version", "system.nvml_version", "system.cuda_version", "system.cuda_version_major",
-    "system.cuda_version_minor", "system.driver_branch", "system.num_devices", "clock.mode", "clock.at", "device_defaults", "devices",
-    "origin.capture", "origin.driver", "origin.layout", "origin.keys", "origin.unmodelled",
-)  # fmt: skip

@@ -3,114 +3,18 @@
 from __future__ import annotations
 
 import functools
-import re
-from typing import Annotated, Any, Literal
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, create_model
+from pydantic import AfterValidator, BaseModel, Field, create_model
 
-from harness.stores.schema import codec
+from harness.stores.schema import blocks, codec, kept
 from harness.stores.schema.keys import Key, device_keys
-from harness.words.errors import InputError, did_you_mean
-
-_STRICT = ConfigDict(strict=True, extra="forbid")
-U32, U64 = 2**32 - 1, 2**64 - 1
-
-MIB = 2**20
-
-Uint = Annotated[int, Field(ge=0, le=U64)]
-Mib = Annotated[int, Field(ge=0, le=U64 // MIB)]
+from harness.stores.schema.kinds import Base, BusId, CudaVersion, Hexadecimal, Hostname, Instant, PercentText, Text, Version
+from harness.words.errors import did_you_mean
 
 
-def _spelled(pattern: str, said: str) -> AfterValidator:
-    """A text that matches ``pattern`` whole; ``said`` tells the user what is expected."""
-
-    def check(text: str) -> str:
-        if re.fullmatch(pattern, text, re.ASCII | re.DOTALL) is None:
-            raise ValueError(f"expected {said}")
-        return text
-
-    return AfterValidator(check)
-
-
-Text = Annotated[str, StringConstraints(max_length=4096), _spelled(r"[^\x00\uf700\ud800-\udfff]*", "text without NUL and lone surrogates")]
-Version = Annotated[str, _spelled(r"\d{1,6}(\.\d{1,6}){1,3}", 'a driver version such as "570.148.08"')]
-CudaVersion = Annotated[str, _spelled(r"\d{1,4}\.\d{1,2}", 'a CUDA version such as "12.8"')]
-
-
-def _instant(text: str) -> str:
-    try:
-        codec.instant_ns(text)
-    except InputError as error:
-        raise ValueError(str(error)) from None
-    return text
-
-
-def _bus_id(text: str) -> str:
-    try:
-        codec.bus_id(text)
-    except InputError as error:
-        raise ValueError(str(error)) from None
-    return text
-
-
-def _hexadecimal(text: str) -> str:
-    if len(text.removeprefix("0x").replace("-", "")) > 32 or any(digit not in "0123456789abcdefABCDEF-" for digit in text.removeprefix("0x")):
-        raise ValueError("expected at most 32 hexadecimal digits, dashes allowed")
-    return text
-
-
-def _percent(value: int | str) -> int | str:
-    text = str(value)
-    if text != codec.NOT_AVAILABLE and not (text.isascii() and text.isdigit() and int(text) <= 100):
-        raise ValueError('expected "0" to "100" or "N/A"')
-    return value
-
-
-class _Base(BaseModel):
-    model_config = _STRICT
-
-
-class Process(_Base):
-    """One entry of ``processes``; the last three keys are extensions."""
-
-    pid: Annotated[int, Field(ge=0, le=U32)]
-    type: Literal["C", "G", "M", "C+G", "M+C", "M+C+G"] = "C"
-    name: Text = ""
-    used_memory_mib: Mib | None = None
-    sm_util: Annotated[int, Field(ge=0, le=100)] = 0
-    mem_util: Annotated[int, Field(ge=0, le=100)] = 0
-    enc_util: Annotated[int, Field(ge=0, le=100)] = 0
-    dec_util: Annotated[int, Field(ge=0, le=100)] = 0
-    gpu_instance_id: Annotated[int, Field(ge=0, le=U32)] | None = None
-    compute_instance_id: Annotated[int, Field(ge=0, le=U32)] | None = None
-    protected_memory_mib: Mib = 0
-
-
-class Accounted(_Base):
-    """One entry of ``accounting.terminated``."""
-
-    pid: Annotated[int, Field(ge=0, le=U32)]
-    gpu_util: Annotated[int, Field(ge=0, le=100)] = 0
-    mem_util: Annotated[int, Field(ge=0, le=100)] = 0
-    max_memory_mib: Mib = 0
-    time_ms: Uint = 0
-
-
-class MemoryClock(_Base):
-    """One entry of ``supported_clocks.memory_clocks``."""
-
-    freq_mhz: Annotated[int, Field(ge=0, le=U32)]
-    graphics_clocks: list[Annotated[int, Field(ge=0, le=U32)]]
-
-
-class Pages(_Base):
-    """Retired pages of one cause (extension)."""
-
-    count: Annotated[int, Field(ge=0, le=U32)]
-    addresses: list[Uint] = []
-
-
-class System(_Base):
+class System(Base):
     """``system``."""
 
     driver_version: Version
@@ -120,16 +24,17 @@ class System(_Base):
     cuda_version_minor: Annotated[int, Field(ge=0, le=99)] | None = None
     driver_branch: Text | None = None
     num_devices: Annotated[int, Field(ge=0, le=255)] | None = None
+    hic: list[blocks.Hic] | None = None
 
 
-class Clock(_Base):
+class Clock(Base):
     """``clock`` (extension): the time a replay stands at."""
 
     mode: Literal["frozen", "real"] = "frozen"
-    at: Annotated[str, AfterValidator(_instant)] | None = None
+    at: Instant | None = None
 
 
-class Origin(_Base):
+class Origin(Base):
     """``origin`` (extension): where derive took the values from; ``unmodelled``: path -> text of elements no row explains, printed verbatim."""
 
     capture: Text
@@ -140,19 +45,9 @@ class Origin(_Base):
 
 
 _KINDS: dict[str, Any] = {
-    "text": Text,
-    "flag": bool,
-    "health_flag": bool,
-    "hex": Annotated[str, AfterValidator(_hexadecimal)],
-    "uuid": Annotated[str, AfterValidator(_hexadecimal)],
-    "bus_id": Annotated[str, AfterValidator(_bus_id)],
-    "percent": Annotated[int | str, AfterValidator(_percent)],
-    "numbers": list[Annotated[int, Field(ge=0, le=254)]],
-    "clock_table": list[MemoryClock],
-    "processes": list[Process],
-    "accounted": list[Accounted],
-    "pages": Pages,
-}
+    **blocks.KINDS, "text": Text, "flag": bool, "health_flag": bool, "hex": Hexadecimal, "uuid": Hexadecimal, "bus_id": BusId,
+    "percent": PercentText, "hostname": Hostname,
+}  # fmt: skip
 
 
 def _type(key: Key) -> Any:
@@ -179,26 +74,54 @@ def _architecture(words: tuple[str, ...]) -> Any:
 @functools.cache
 def profile_model() -> type[BaseModel]:
     """The model of a whole profile."""
+    device_fields = _fields(_tree((*device_keys().values(), *kept.DEVICE)))
+    node_fields = _fields(_tree(key for key in kept.NODE if not key.path.startswith("system.")))
+    states: Any = (dict[str, str], {})
+    defaults = create_model("Defaults", __base__=Base, **{**device_fields, "states": states})
+    device = create_model("Device", __base__=Base, **{**device_fields, "states": states, "index": (Annotated[int, Field(ge=0, le=1023)], ...)})
+    return create_model(
+        "Profile", __base__=Base, format=(Literal[1], 1), version=(Annotated[Text, Field(min_length=1)], ...), system=(System, ...),
+        clock=(Clock | None, None), device_defaults=(defaults | None, None), devices=(list[device] | None, None),  # type: ignore[valid-type]
+        origin=(Origin | None, None), **node_fields,
+    )  # fmt: skip
+
+
+def _tree(listed: Iterable[Key]) -> dict[str, Any]:
+    """Keys by their blocks."""
     tree: dict[str, Any] = {}
-    for path, key in device_keys().items():
-        *blocks, name = path.split(".")
+    for key in listed:
+        *parents, name = key.path.split(".")
         level = tree
-        for block in blocks:
+        for block in parents:
             level = level.setdefault(block, {})
         level[name] = key
-    block_fields = _fields(tree)
-    states: Any = (dict[str, str], {})
-    defaults = create_model("Defaults", __base__=_Base, **{**block_fields, "states": states})
-    device = create_model("Device", __base__=_Base, **{**block_fields, "states": states, "index": (Annotated[int, Field(ge=0, le=1023)], ...)})
-    return create_model(
-        "Profile", __base__=_Base, format=(Literal[1], 1), version=(Annotated[Text, Field(min_length=1)], ...), system=(System, ...),
-        clock=(Clock | None, None), device_defaults=(defaults, {}), devices=(list[device], []), origin=(Origin | None, None),  # type: ignore[valid-type]
-    )  # fmt: skip
+    return tree
 
 
 def _fields(tree: dict[str, Any]) -> dict[str, Any]:
     made: dict[str, Any] = {}
     for name, entry in tree.items():
-        kind = _type(entry) if isinstance(entry, Key) else create_model(name, __base__=_Base, **_fields(entry))
+        kind = _type(entry) if isinstance(entry, Key) else create_model(name, __base__=Base, **_fields(entry))
         made[name] = (kind | None, None)
     return made
+
+
+def names_at(path: Iterable[str | int]) -> list[str]:
+    """The keys of the block at ``path`` of a profile; none where it is no block of named keys."""
+    kind: Any = profile_model()
+    for step in path:
+        if isinstance(step, str) and _is_model(kind):
+            field = kind.model_fields.get(step)
+            kind = None if field is None else _inner(field.annotation)
+    return sorted(kind.model_fields) if _is_model(kind) else []
+
+
+def _is_model(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
+
+
+def _inner(kind: Any) -> Any:
+    """The model within an annotation: that of the block, of a list's items or of a mapping's values."""
+    if _is_model(kind):
+        return kind
+    return next((found for part in get_args(kind) if (found := _inner(part)) is not None), None)

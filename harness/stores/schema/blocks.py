@@ -1,0 +1,196 @@
+"""The blocks of a profile that hold lists or blocks of their own: one pydantic model each."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field
+
+from harness.stores.schema.kinds import Base, BusId, Firmware, Mib, Text, U32, U64, Uint
+
+Percent = Annotated[int, Field(ge=0, le=100)]
+Count = Annotated[int, Field(ge=0, le=U32)]
+Id = Annotated[int, Field(ge=0, le=254)]
+Link = Annotated[int, Field(ge=0, le=17)]
+Signed = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]
+Fraction = Annotated[float, Field(ge=0, le=1e12)]
+Probability = Annotated[float, Field(ge=0, le=1)]
+Preset = Annotated[int, Field(ge=0, le=4)]
+
+
+class Process(Base):
+    """One entry of ``processes``; the last three keys are extensions."""
+
+    pid: Count
+    type: Literal["C", "G", "M", "C+G", "M+C", "M+C+G"] = "C"
+    name: Text = ""
+    used_memory_mib: Mib | None = None
+    sm_util: Percent = 0
+    mem_util: Percent = 0
+    enc_util: Percent = 0
+    dec_util: Percent = 0
+    gpu_instance_id: Count | None = None
+    compute_instance_id: Count | None = None
+    protected_memory_mib: Mib = 0
+
+
+class Accounted(Base):
+    """One entry of ``accounting.terminated``."""
+
+    pid: Count
+    gpu_util: Percent = 0
+    mem_util: Percent = 0
+    max_memory_mib: Mib = 0
+    time_ms: Uint = 0
+
+
+class MemoryClock(Base):
+    """One entry of ``supported_clocks.memory_clocks``."""
+
+    freq_mhz: Count
+    graphics_clocks: list[Count]
+
+
+class Pages(Base):
+    """Retired pages of one cause."""
+
+    count: Count
+    addresses: list[Uint] = []
+
+
+class FanControl(Base):
+    """One entry of ``fan.controls``: a fan that starts under the driver's curve or held at a duty cycle."""
+
+    fan: Count
+    policy: Literal["auto", "manual"] = "auto"
+    speed_percent: Percent | None = None
+
+
+class MhzRange(Base):
+    """A range that clocks are locked into, MHz."""
+
+    min_mhz: Count
+    max_mhz: Count
+
+
+class MhzOffsets(Base):
+    """The range of a clock's offset, MHz."""
+
+    min_mhz: Signed
+    max_mhz: Signed
+
+
+class WorkloadProfile(Base):
+    """One entry of ``power.workload_power_profiles.supported``; the lower priority wins."""
+
+    id: Id
+    priority: Count = 0
+    conflicts: list[Id] = []
+
+
+class SmoothingPreset(Base):
+    """One preset of ``power.smoothing.profiles``."""
+
+    percent_tmp_floor: Annotated[float, Field(ge=0, le=100)] = 0
+    ramp_up_rate_mw_per_s: Uint = 0
+    ramp_down_rate_mw_per_s: Uint = 0
+    ramp_down_hysteresis_ms: Uint = 0
+
+
+class Hic(Base):
+    """One host interface card of ``system.hic``; a longer version is cut to 31 characters."""
+
+    id: Count
+    firmware_version: Text = ""
+
+
+class NvLink(Base):
+    """One entry of ``nvlink.links``; an empty state is active."""
+
+    link: Link
+    state: Text = ""
+    remote_device_type: Text | None = None
+    remote_pci_bus_id: BusId | None = None
+    remote_index: Count | None = None
+
+
+class NvLinkDefaults(Base):
+    """Counters of links: throughput from the duty cycle, errors a second."""
+
+    state: Text | None = None
+    duty_cycle: Probability | None = None
+    counter_seed: Uint | None = None
+    error_rate: Fraction | None = None
+
+
+class BwMode(Base):
+    """Reduced bandwidth: which family of calls answers, the modes it offers, the one it starts in (the best of them without)."""
+
+    scope: Literal["system", "device"]
+    supported: list[Annotated[int, Field(ge=0, le=255)]] = [0, 1, 2, 3, 4]
+    mode: Annotated[int, Field(ge=0, le=255)] | None = None
+
+
+class NvLinkFirmware(Base):
+    """Firmware of the link's microcontrollers, each ``major:minor:subMinor``."""
+
+    mse: Firmware | None = None
+    netir: Firmware | None = None
+    netir_uphy: Firmware | None = None
+    netir_cln: Firmware | None = None
+    netir_dln: Firmware | None = None
+
+
+class Switch(Base):
+    """One NVSwitch of the node; one with a device id stands on its PCI bus."""
+
+    bdf: BusId
+    uuid: Text | None = None
+    device_id: Count | None = None
+
+
+class RootComplex(Base):
+    """One PCI root complex and the GPUs below it."""
+
+    id: Text
+    numa_node: Annotated[int, Field(ge=-1, le=65535)] | None = None
+    devices: list[BusId] = []
+    cpu_affinity: Text | None = None
+
+
+class Features(Base):
+    """What the board is said to offer, by free name."""
+
+    model_config = ConfigDict(strict=True, extra="allow")
+    __pydantic_extra__: dict[str, bool | int | str]
+
+
+KINDS: dict[str, Any] = {
+    "ratio": Percent,
+    "fraction": Fraction,
+    "probability": Probability,
+    "preset": Preset,
+    "link_count": Annotated[int, Field(ge=0, le=18)],
+    "links": list[Link],
+    "numbers": list[Id],
+    "clock_table": list[MemoryClock],
+    "processes": list[Process],
+    "accounted": list[Accounted],
+    "pages": Pages,
+    "fan_controls": list[FanControl],
+    "mhz_range": MhzRange,
+    "mhz_offsets": MhzOffsets,
+    "workload_profiles": list[WorkloadProfile],
+    "presets": dict[Preset, SmoothingPreset],
+    "mapping": dict[str, Any],
+    "mappings": list[dict[str, Any]],
+    "anything": Any,
+    "features": Features,
+    "bw_mode": BwMode,
+    "nvlink_firmware": NvLinkFirmware,
+    "nvlinks": list[NvLink],
+    "nvlink_defaults": NvLinkDefaults,
+    "switches": list[Switch],
+    "root_complexes": list[RootComplex],
+}
+"""Kind of a key -> its type; MIG's tables and the vGPU block, which the reference describes on pages of their own, are kept as they are."""

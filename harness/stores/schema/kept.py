@@ -1,0 +1,107 @@
+"""Keys of the configuration reference that a profile may give and no call answers from: accepted, checked, kept, and told when they are given.
+
+A key that comes to be served goes from here into ``keys``; a test holds that no key is in neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from harness.stores.schema.keys import Key
+
+_ENABLE = (("disabled", 0), ("enabled", 1))
+_MIZER = (("adaptive", 0), ("prefer_maximum_performance", 1), ("auto", 2), ("prefer_consistent_performance", 3))
+_LEVELS = (("internal", 0), ("single", 10), ("multiple", 20), ("hostbridge", 30), ("node", 40), ("system", 50))
+_FAILURES = (("healthy", 0), ("lost", 1), ("fallen_off_bus", 2), ("ecc_uncorrectable", 3))
+_PATTERNS = (("idle", 0), ("busy", 1), ("burst", 2), ("steady", 3))
+
+DEVICE: tuple[Key, ...] = (
+    Key("hostname", "hostname"),
+    Key("excluded", "flag"), Key("draining", "flag"), Key("removed", "flag"),
+    Key("fan.target_speed_percent", "percent"), Key("fan.max_speed_rpm", "uint"), Key("fan.min_speed_percent", "ratio"),
+    Key("fan.max_speed_percent", "ratio"), Key("fan.controls", "fan_controls"),
+    Key("power.power_mizer_mode", "word", _MIZER),
+    Key("power.smoothing.active_profile", "preset"), Key("power.smoothing.profiles", "presets"),
+    Key("power.workload_power_profiles.supported", "workload_profiles"),
+    Key("clocks.locked_graphics", "mhz_range"), Key("clocks.locked_memory", "mhz_range"), Key("clocks.offsets.graphics", "mhz_offsets"),
+    Key("clocks.offsets.memory", "mhz_offsets"), Key("clocks.adaptive_clocking", "word", _ENABLE),
+    Key("retired_pages.single_bit_retirement", "pages"), Key("retired_pages.double_bit_retirement", "pages"),
+    Key("mig.supported_profiles", "mappings"), Key("mig.gpu_instances", "mappings"), Key("mig.instances", "mappings"),
+    Key("virtualization.vgpu", "mapping"),
+    Key("nvlink_error.rate", "fraction"), Key("nvlink_error.links", "links"),
+    Key("dynamic_metrics.seed", "uint", bits=64),
+    Key("dynamic_metrics.temperature.base_c", "uint"), Key("dynamic_metrics.temperature.variance_c", "uint"),
+    Key("dynamic_metrics.temperature.ramp_c", "uint"), Key("dynamic_metrics.temperature.ramp_period_sec", "fraction"),
+    Key("dynamic_metrics.power.base_mw", "uint"), Key("dynamic_metrics.power.variance_mw", "uint"),
+    Key("dynamic_metrics.utilization.pattern", "word", _PATTERNS), Key("dynamic_metrics.utilization.burst_period_sec", "fraction"),
+    Key("dynamic_metrics.utilization.gpu_min", "ratio"), Key("dynamic_metrics.utilization.gpu_max", "ratio"),
+    Key("dynamic_metrics.utilization.memory_min", "ratio"), Key("dynamic_metrics.utilization.memory_max", "ratio"),
+    Key("failure.mode", "word", _FAILURES), Key("failure.after_calls", "uint", bits=64), Key("failure.probability", "probability"),
+    Key("failure.seed", "uint", bits=64), Key("failure.xid.code", "uint"),
+    Key("gpm.supported", "flag"), Key("gpm.pcie_tx_mib_per_sec", "uint"), Key("gpm.pcie_rx_mib_per_sec", "uint"),
+    Key("topology.default_level", "word", _LEVELS),
+    Key("features", "features"), Key("grace_superchip.enabled", "flag"), Key("grace_superchip.cpu_cores", "uint"),
+    Key("grace_superchip.cpu_memory_gb", "uint"), Key("grace_superchip.coherent_memory", "flag"), Key("grace_cpu_pair", "uint"),
+)  # fmt: skip
+"""Keys of one GPU; the numbers of the words are nvml.h's where it has any, else their order."""
+
+NODE: tuple[Key, ...] = (
+    Key("system.hic", "cards"),
+    Key("nvlink.version", "uint"), Key("nvlink.links_per_gpu", "link_count"), Key("nvlink.bandwidth_per_link_mbps", "uint"),
+    Key("nvlink.c2c_enabled", "flag"), Key("nvlink.multi_node", "flag"), Key("nvlink.nvle_enabled", "flag"), Key("nvlink.bw_mode", "bw_mode"),
+    Key("nvlink.firmware", "nvlink_firmware"), Key("nvlink.links", "nvlinks"), Key("nvlink.device_links", "anything"),
+    Key("nvlink.switches", "switches"), Key("nvlink.defaults", "nvlink_defaults"),
+    Key("pcie_topology.root_complexes", "root_complexes"), Key("pcie_topology.cores_per_numa", "uint"),
+)  # fmt: skip
+"""Keys of the node, by their whole path."""
+
+PARTS: tuple[str, ...] = ("processes.sm_util", "processes.mem_util", "processes.enc_util", "processes.dec_util")
+"""Keys within entries of a list whose other keys are served."""
+UNREAD: tuple[str, ...] = ("pcie.device_current_link_gen", "power.module.power_state", "retired_pages.pending_blacklist")
+"""Keys with a field that no function of the header, field id or slot gives."""
+DESCRIPTIVE: frozenset[str] = frozenset((
+    "features", "grace_superchip.enabled", "grace_superchip.cpu_cores", "grace_superchip.cpu_memory_gb", "grace_superchip.coherent_memory",
+    "grace_cpu_pair", "power.management_supported",
+))  # fmt: skip
+"""Keys that say something of the board which no NVML call asks for (the configuration reference calls ``features`` metadata that is not read)."""
+
+
+@dataclass(frozen=True)
+class Unserved:
+    """Keys of a profile that no call answers from: those whose serving is still to come, and those that only describe."""
+
+    later: tuple[str, ...] = ()
+    descriptive: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """One line for a user; empty where every key is served."""
+        parts = [f"accepted, not served yet: {', '.join(self.later)}"] if self.later else []
+        parts += [f"{'' if parts else 'accepted, '}descriptive, asked for by no call: {', '.join(self.descriptive)}"] if self.descriptive else []
+        return "; ".join(parts)
+
+
+def unserved(profile: Any) -> Unserved:
+    """The keys of a profile's document (plain mappings and lists, checked or not) that no call answers from, each once, in the tables' order."""
+    if not isinstance(profile, Mapping):
+        return Unserved()
+    devices = profile.get("devices")
+    blocks = [profile.get("device_defaults"), *(devices if isinstance(devices, list) else [])]
+    device = [path for path in device_paths() if any(_given(block, path.split(".")) for block in blocks)]
+    found = [key.path for key in NODE if _given(profile, key.path.split("."))] + device
+    return Unserved(tuple(path for path in found if path not in DESCRIPTIVE), tuple(path for path in found if path in DESCRIPTIVE))
+
+
+def device_paths() -> Iterator[str]:
+    """Every key of one GPU that no call answers from."""
+    yield from dict.fromkeys((*(key.path for key in DEVICE), *PARTS, *UNREAD, *sorted(DESCRIPTIVE)))
+
+
+def _given(value: Any, steps: list[str]) -> bool:
+    """Whether ``value`` holds the key, in any entry where a list is on its way; null gives none."""
+    if isinstance(value, list) and steps:
+        return any(_given(item, steps) for item in value)
+    if not steps:
+        return value is not None
+    return isinstance(value, Mapping) and _given(value.get(steps[0]), steps[1:])
