@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -124,6 +125,27 @@ def answered_from() -> dict[str, tuple[str, ...]]:
             if isinstance(out, dict):
                 found[name] = tuple(field for field in out.values() if isinstance(field, str))
     return found
+
+
+@functools.cache
+def readers() -> dict[str, tuple[str, ...]]:
+    """Field -> the functions that answer from it, in alphabetical order: named in ``out`` or ``string``, or read by a handler written in C."""
+    found: dict[str, set[str]] = {}
+    for path in sorted((TABLES / "functions").glob("*.yaml")):
+        for function, entry in load_yaml(path).items():
+            for name in _named(entry) if isinstance(entry, dict) else ():
+                found.setdefault(name, set()).add(function)
+    return {name: tuple(sorted(functions)) for name, functions in found.items()}
+
+
+def _named(entry: Any) -> Iterator[str]:
+    """The fields an entry of ``functions/*.yaml`` names, however deep."""
+    known = {**system_fields(), **device_fields()}
+    for name in entry.values() if isinstance(entry, dict) else entry:
+        if isinstance(name, dict | list):
+            yield from _named(name)
+        elif isinstance(name, str) and name in known:
+            yield name
 
 
 @functools.cache

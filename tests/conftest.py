@@ -1,7 +1,7 @@
 """Fixtures and options every test shares: the built library, raw captures, real binaries, and the account of what was skipped and why.
 
-Raw captures and real binaries are found only through NVPARITY_CAPTURES and NVPARITY_SMI.  Unset, their tests are skipped and counted by reason;
-named in NVPARITY_REQUIRE (``captures,smi``), such a skip is a failure.
+Raw captures, real binaries and profiles of another mock are found only through NVPARITY_CAPTURES, NVPARITY_SMI and NVPARITY_CONFIGS.  Unset,
+their tests are skipped and counted by reason; named in NVPARITY_REQUIRE (``captures,smi,configs``), such a skip is a failure.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-REQUIREMENTS = ("captures", "smi")
+REQUIREMENTS = ("captures", "smi", "configs")
 
 
 def required() -> frozenset[str]:
@@ -79,6 +79,18 @@ def raw_capture(raw_captures: Path) -> Callable[[str], Path]:
         return path
 
     return find
+
+
+@pytest.fixture(scope="session")
+def foreign_configs() -> list[Path]:
+    """Profiles that another mock ships, which must load unchanged."""
+    named = os.environ.get("NVPARITY_CONFIGS")
+    if not named:
+        lacking("configs", "NVPARITY_CONFIGS is not set: no profiles of another mock")
+    found = sorted(Path(str(named)).glob("*.yaml"))
+    if not found:
+        pytest.fail(f"NVPARITY_CONFIGS={named} has no *.yaml", pytrace=False)
+    return found
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ from mocklib import fields as tables
 from mocklib.fields import FieldDef, TableError
 from mocklib.gen.header import Function, Header, Type
 
-KEYS = frozenset({"out", "string", "by", "version", "handler", "program", "arguments", "only", "below", "uninitialised", "size"})
+KEYS = frozenset({"out", "string", "by", "version", "handler", "program", "arguments", "only", "below", "uninitialised", "size", "reads"})
 STEP = re.compile(r"([A-Za-z_]\w*)((?:\[\d+\])*)$")
 
 
@@ -131,6 +131,8 @@ class _Checker:
             self.place(path)
         if (program := entry.get("program")) is not None and program not in tables.program_steps():
             raise self.fail(f"no program {program!r} in programs.yaml")
+        for name in entry.get("reads", ()):
+            self.known_field(name)
         versions = {}
         for version, inner in entry.get("version", {}).items():
             versions[int(version)] = tuple(self.versioned(path, value, int(version)) for path, value in inner["out"].items())

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from harness.stores.schema.kinds import Base, BusId, Firmware, Mib, Text, U32, U64, Uint
+from harness.stores.schema.kinds import U32, Base, BusId, Firmware, Mib, Text, Uint
 
 Percent = Annotated[int, Field(ge=0, le=100)]
 Count = Annotated[int, Field(ge=0, le=U32)]
@@ -55,7 +55,7 @@ class Pages(Base):
     """Retired pages of one cause."""
 
     count: Count
-    addresses: list[Uint] = []
+    addresses: list[Uint] | None = None
 
 
 class FanControl(Base):
@@ -85,7 +85,7 @@ class WorkloadProfile(Base):
 
     id: Id
     priority: Count = 0
-    conflicts: list[Id] = []
+    conflicts: list[Id] | None = None
 
 
 class SmoothingPreset(Base):
@@ -127,7 +127,7 @@ class BwMode(Base):
     """Reduced bandwidth: which family of calls answers, the modes it offers, the one it starts in (the best of them without)."""
 
     scope: Literal["system", "device"]
-    supported: list[Annotated[int, Field(ge=0, le=255)]] = [0, 1, 2, 3, 4]
+    supported: list[Annotated[int, Field(ge=0, le=255)]] | None = None
     mode: Annotated[int, Field(ge=0, le=255)] | None = None
 
 
@@ -154,7 +154,7 @@ class RootComplex(Base):
 
     id: Text
     numa_node: Annotated[int, Field(ge=-1, le=65535)] | None = None
-    devices: list[BusId] = []
+    devices: list[BusId] | None = None
     cpu_affinity: Text | None = None
 
 

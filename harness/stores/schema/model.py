@@ -40,8 +40,8 @@ class Origin(Base):
     capture: Text
     driver: Text
     layout: Text
-    keys: dict[str, Text] = {}
-    unmodelled: dict[str, Text] = {}
+    keys: dict[str, Text] | None = None
+    unmodelled: dict[str, Text] | None = None
 
 
 _KINDS: dict[str, Any] = {
@@ -81,7 +81,7 @@ def profile_model() -> type[BaseModel]:
     device = create_model("Device", __base__=Base, **{**device_fields, "states": states, "index": (Annotated[int, Field(ge=0, le=1023)], ...)})
     return create_model(
         "Profile", __base__=Base, format=(Literal[1], 1), version=(Annotated[Text, Field(min_length=1)], ...), system=(System, ...),
-        clock=(Clock | None, None), device_defaults=(defaults | None, None), devices=(list[device] | None, None),  # type: ignore[valid-type]
+        clock=(Clock | None, None), device_defaults=(defaults | None, None), devices=(list[device] | None, None),  # type: ignore[valid-type, arg-type]
         origin=(Origin | None, None), **node_fields,
     )  # fmt: skip
 

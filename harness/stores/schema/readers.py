@@ -1,0 +1,71 @@
+"""Which calls answer from a key: functions of the header, field ids and private slots, read from the tables that serve them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping
+
+from harness.stores.schema import kept, keys
+from harness.tables import serving
+from mocklib import fields
+
+_FED: Mapping[str, tuple[str, ...]] = {
+    "pci.bus_id": ("pci.domain", "pci.bus", "pci.device", "pci.function", "pci.bus_id", "pci.bus_id_legacy", "board_id"),
+    "supported_clocks.memory_clocks": ("clocks.supported",),
+    "processes": ("processes.compute", "processes.graphics", "processes.mps", "accounting.pids"),
+    "accounting.terminated": ("accounting.pids",),
+    "power.smoothing.supported": ("power.smoothing.enabled",),
+    "power.smoothing.state": ("power.smoothing.enabled",),
+    "power.workload_power_profiles.requested": ("power.workload_profiles.requested", "power.workload_profiles.enforced"),
+    "mig.max_gpu_instances": ("mig.max_devices",),
+    **dict.fromkeys(keys.FLAGS, ("clocks_throttle_reasons.mask",)),
+    **{path: ("fabric.health_mask", "fabric.health_summary") for path, _ in keys.HEALTH},
+}
+"""Key -> the fields a derivation makes of it, where they have other names than the key."""
+
+_SYSTEM: Mapping[str, str] = {
+    "system.driver_version": "system.driver_version", "system.nvml_version": "system.nvml_version", "system.cuda_version": "system.cuda_version",
+    "system.cuda_version_major": "system.cuda_version", "system.cuda_version_minor": "system.cuda_version",
+    "system.driver_branch": "system.driver_branch",
+}  # fmt: skip
+_CALLED: Mapping[str, tuple[str, ...]] = {
+    "system.num_devices": ("nvmlDeviceGetCount_v2",), "devices": ("nvmlDeviceGetCount_v2",), "index": ("nvmlDeviceGetIndex",),
+    "clock.mode": ("nvmlDeviceGetFieldValues",), "clock.at": ("nvmlDeviceGetFieldValues",),
+}  # fmt: skip
+"""Keys that a call answers from by their effect, not by a field: how many devices there are, where they stand, what time it is."""
+
+
+def fields_of(key: str) -> tuple[str, ...]:
+    """The image fields that ``key`` (a dotted path) goes into."""
+    if key in _SYSTEM:
+        return (_SYSTEM[key],)
+    found = _FED.get(key, ())
+    return (key, *found) if key in fields.device_fields() and key not in found else found
+
+
+def of_key(key: str) -> tuple[str, ...]:
+    """What answers from ``key``: functions, ``NVML_FI_...`` names and ``slot NAME``, none for one that is kept only."""
+    if key in kept.DESCRIPTIVE or key in kept.UNREAD:
+        return ()
+    return _CALLED.get(key) or tuple(dict.fromkeys(reader for field in fields_of(key) for reader in of_field(field)))
+
+
+def of_field(field: str) -> tuple[str, ...]:
+    """What answers from an image field."""
+    return (*fields.readers().get(field, ()), *_of_driver().get(field, ()))
+
+
+@functools.cache
+def _of_driver() -> Mapping[str, tuple[str, ...]]:
+    """Field -> the field ids and slots that answer from it, on the drivers that have them."""
+    found: dict[str, dict[str, None]] = {}
+    for field, name in _served():
+        found.setdefault(field, {})[name] = None
+    return {field: tuple(names) for field, names in found.items()}
+
+
+def _served() -> Iterator[tuple[str, str]]:
+    for name, answer in serving.fieldvalues().items():
+        yield from ((field, name) for _, field in answer.scopes)
+    for name, listed in serving.slot_fields().items():
+        yield from ((field, f"slot {name}") for _, field in listed)

@@ -1,0 +1,85 @@
+"""Two values for each kind of key, and a profile that gives one of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from harness.stores.schema.keys import Key
+
+CONTEXT: dict[str, dict[str, Any]] = {
+    "power.smoothing.state": {"power.smoothing.supported": True},
+    "fabric.health_mask": {"fabric.state": "completed"},
+    "fabric.health_summary": {"fabric.state": "completed"},
+}
+"""What has to be given beside a key for it to be read."""
+_CLOCKS = [{"freq_mhz": 1215, "graphics_clocks": [210, 1410]}]
+_SAMPLES: dict[str, tuple[Any, Any]] = {
+    "text": ("one", "two"),
+    "hostname": ("node-1", "node-2"),
+    "flag": (True, False),
+    "health_flag": (True, False),
+    "uint": (3, 7),
+    "int": (-3, 7),
+    "ratio": (30, 70),
+    "preset": (1, 2),
+    "link_count": (12, 18),
+    "fraction": (2.5, 7),
+    "probability": (0.25, 1),
+    "percent": ("40", 60),
+    "hex": ("0x1f", "2e"),
+    "uuid": ("11111111-2222-3333-4444-555555555555", "6" * 32),
+    "bus_id": ("0000:0A:00.0", "00000001:0b:00.0"),
+    "numbers": ([1, 5], [2]),
+    "links": ([0, 1], [2]),
+    "clock_table": (_CLOCKS, [*_CLOCKS, {"freq_mhz": 405, "graphics_clocks": []}]),
+    "processes": ([{"pid": 7, "type": "M+C+G"}], [{"pid": 8, "name": "x", "used_memory_mib": 5, "sm_util": 3}]),
+    "accounted": ([{"pid": 7}], [{"pid": 8, "gpu_util": 3, "mem_util": 2, "max_memory_mib": 1, "time_ms": 9}]),
+    "pages": ({"count": 0}, {"count": 1, "addresses": [4096]}),
+    "fan_controls": ([{"fan": 0}], [{"fan": 1, "policy": "manual", "speed_percent": 70}]),
+    "mhz_range": ({"min_mhz": 300, "max_mhz": 600}, {"min_mhz": 300, "max_mhz": 900}),
+    "mhz_offsets": ({"min_mhz": -200, "max_mhz": 300}, {"min_mhz": 0, "max_mhz": 1000}),
+    "workload_profiles": ([{"id": 0, "priority": 10, "conflicts": [1, 5]}], [{"id": 6, "priority": 40}]),
+    "presets": ({1: {"percent_tmp_floor": 65.5, "ramp_up_rate_mw_per_s": 30000}}, {4: {"ramp_down_hysteresis_ms": 250}}),
+    "mapping": ({"types": []}, {"instances": [{"type": "x"}]}),
+    "mappings": ([], [{"profile": "1g.10gb"}]),
+    "anything": ([], {"0": []}),
+    "features": ({"fp8_support": True}, {}),
+    "cards": ([{"id": 0, "firmware_version": "1.2.3.4"}], []),
+    "bw_mode": ({"scope": "device", "supported": [0, 1], "mode": 0}, {"scope": "system"}),
+    "nvlink_firmware": ({"mse": "15:3:0"}, {"netir_dln": "0:10:0"}),
+    "nvlinks": ([{"link": 0, "state": "active", "remote_device_type": "GPU", "remote_pci_bus_id": "0000:0F:00.0"}], []),
+    "nvlink_defaults": ({"duty_cycle": 0.05, "error_rate": 3}, {"state": "active", "counter_seed": 5}),
+    "switches": ([{"bdf": "0000:05:00.0", "uuid": "NVSwitch-0", "device_id": 0x22A310DE}], [{"bdf": "0000:06:00.0"}]),
+    "root_complexes": ([{"id": "pci0000:00", "numa_node": 0, "devices": ["0000:07:00.0"]}], []),
+}
+
+
+def samples(key: Key) -> tuple[Any, Any]:
+    """Two values the schema takes for ``key``; two that NVML tells apart where it reads the key."""
+    if key.kind == "word":
+        words = [entry for entry in key.words if entry[1] >= 0]  # a derived summary of no health is that of no health
+        return words[0][0], next(word for word, number in words if number != words[0][1])
+    return _SAMPLES[key.kind]
+
+
+def nested(values: dict[str, Any]) -> dict[str, Any]:
+    """Dotted keys as blocks."""
+    made: dict[str, Any] = {}
+    for path, value in values.items():
+        *parents, name = path.split(".")
+        level = made
+        for block in parents:
+            level = level.setdefault(block, {})
+        level[name] = value
+    return made
+
+
+def document(key: Key, value: Any, *, node: bool = False) -> dict[str, Any]:
+    """A profile of one device that gives ``key``; ``node``: a key of the node."""
+    given = nested({**CONTEXT.get(key.path, {}), key.path: value})
+    found: dict[str, Any] = {"version": "1.0", "system": {"driver_version": "580.105.08"}}
+    if node:
+        for name, block in given.items():
+            found[name] = {**found.get(name, {}), **block}
+        return {**found, "devices": [{"index": 0}]}
+    return {**found, "devices": [{"index": 0, **given}]}
