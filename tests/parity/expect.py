@@ -33,14 +33,19 @@ def gpu_names(leaves: Iterable[tuple[str, str]]) -> dict[int, str]:
     return {number: uuids[number] if uuids.get(number) and often[uuids[number]] == 1 else str(number) for number in numbers}
 
 
-def findings(before: Iterable[tuple[str, str]], after: Iterable[tuple[str, str]], states: Collection[str]) -> set[Wanted]:
-    """What a comparison must find between the capture's leaves ``before`` and the render's ``after``; ``states``: texts of states."""
+def findings(
+    before: Iterable[tuple[str, str]], after: Iterable[tuple[str, str]], states: Collection[str], hidden: Collection[str] = (), whole: bool = True
+) -> set[Wanted]:
+    """What a comparison must find between the capture's leaves ``before`` and the render's ``after``; ``states``: texts of states.
+
+    ``hidden``: paths that the giver hid; ``whole``: whether the capture holds every GPU of the node, so that another GPU is one too many.
+    """
     wanted, got = dict(before), dict(after)
     names = gpu_names(wanted.items())
     found = set()
     for path in wanted.keys() | got.keys():
         expected, actual = wanted.get(path), got.get(path)
-        if expected == actual:
+        if expected == actual or path in hidden:
             continue
         kind = "changed"
         if expected is None or actual is None:
@@ -48,5 +53,7 @@ def findings(before: Iterable[tuple[str, str]], after: Iterable[tuple[str, str]]
         elif expected in states or actual in states:
             kind = "state"
         number = gpu_number(path)
+        if expected is None and number not in names and number is not None and not whole:
+            continue
         found.add(Wanted("" if number is None else names[number], path, kind))
     return found

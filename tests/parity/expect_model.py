@@ -5,9 +5,10 @@ Shares the tables and their loaders with the renderer, and the formats' ``text``
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from harness.tables import rows
@@ -33,7 +34,7 @@ class At:
 
 @dataclass(frozen=True)
 class Leaf:
-    """One element without children: where, what it says, whose row it is ('' for an empty list or a list's word for none)."""
+    """One element without children: where, what it says, whose row it is ('' for an empty list, a list's word for none, what no row explains)."""
 
     path: str
     text: str
@@ -41,12 +42,14 @@ class Leaf:
 
 
 class Model:
-    """The leaves that a driver's nvidia-smi prints of a board; ``now`` in seconds since 1970."""
+    """The leaves that a driver's nvidia-smi prints of a board; ``now`` in seconds since 1970, ``kept``: path -> text of what no row explains."""
 
-    def __init__(self, driver: Driver, board: Board, now: int = 0) -> None:
+    def __init__(self, driver: Driver, board: Board, now: int = 0, kept: Mapping[str, str] | None = None) -> None:
         self.driver = driver
         self.board = board
         self.now = now
+        self.kept = kept or {}
+        self._above = {path[: match.start()] for path in self.kept for match in re.finditer(r"/|$", path)}
         self._table = rows.load()
         self._forms: dict[str, Any] = {}
         self._known: dict[tuple[str, int | None], Said] = {}
@@ -150,26 +153,47 @@ class Model:
     # ---- the walk
 
     def _below(self, element: Element, at: At, prefix: str) -> Iterator[Leaf]:
-        known = [child for child in element.children if any((child.row, child.children, child.attributes, child.collapse, child.none, child.repeat))]
-        shown = [(child, here) for child in known for here in self._places(child, at) if self._present(child, here)]
-        total = Counter(child.name for child, _ in shown)
+        """The leaves inside ``element``, their paths from there; ``prefix``: where it stands, as what is kept names it."""
+        printed = [(child.name, leaves) for child in element.children for leaves in self._printed(child, at, prefix + child.name)]
+        total = Counter(name for name, _ in printed)
         seen: Counter[str] = Counter()
-        for child, here in shown:
-            step = child.name
-            if step in NUMBERED or total[step] > 1:
-                step = f"{child.name}[{seen[child.name]}]"
-            seen[child.name] += 1
-            yield from self._element(child, here, prefix + step)
+        for name, leaves in printed:
+            step = f"{name}[{seen[name]}]" if name in NUMBERED or total[name] > 1 else name
+            seen[name] += 1
+            yield from (replace(leaf, path=step + leaf.path) for leaf in leaves)
 
-    def _element(self, element: Element, at: At, path: str) -> Iterator[Leaf]:
-        row = element.row or self._collapsed(element, at)
+    def _printed(self, child: Element, at: At, start: str) -> Iterator[list[Leaf]]:
+        """The leaves of each time that ``child`` is printed: by its list, else as often as entries are kept of it."""
+        places = self._places(child, at)
+        if f"{start}[0]" in self._above and (child.repeat is None or not places):
+            number = sum(1 for path in self._above if re.fullmatch(re.escape(start) + r"\[[0-9]+\]", path))
+            times = [(at, f"{start}[{entry}]") for entry in range(number)]
+        else:
+            listed = [(here, start if child.repeat is None else f"{start}[{entry}]") for entry, here in enumerate(places)]
+            times = [(here, where) for here, where in listed if self._present(child, here)]
+        for here, where in times:
+            leaves = self._element(child, here, where)
+            if leaves is not None:
+                yield leaves
+
+    def _element(self, element: Element, at: At, where: str) -> list[Leaf] | None:
+        """The leaves of one element, their paths from it; None where nothing of it is printed."""
+        if where in self.kept:
+            return [Leaf("", self.kept[where], "")]
+        row = element.row or (None if where in self._above else self._collapsed(element, at))
         if row:
-            yield Leaf(path, self.text(row, self.said(row, at)), row)
-            return
-        for name, attribute in element.attributes:
-            yield Leaf(f"{path}/@{name}", self.text(attribute, self.said(attribute, at)), attribute)
-        inside = list(self._below(element, at, f"{path}/"))
-        yield from inside or [Leaf(path, element.none or "", element.collapse or "")]
+            return [Leaf("", self.text(row, self.said(row, at)), row)]
+        inside = [replace(leaf, path=f"/{leaf.path}") for leaf in self._below(element, at, f"{where}/")]
+        if not inside and element.none is not None:
+            return [Leaf("", element.none, element.collapse or "")]
+        if not inside and element.collapse is None and not list(element.rows()):
+            return None
+        return [*self._attributes(element, at, where), *(inside or [Leaf("", "", element.collapse or "")])]
+
+    def _attributes(self, element: Element, at: At, where: str) -> Iterator[Leaf]:
+        for name, row in element.attributes:
+            kept = self.kept.get(f"{where}/@{name}")
+            yield Leaf(f"/@{name}", self.text(row, self.said(row, at)) if kept is None else kept, row if kept is None else "")
 
     def _collapsed(self, element: Element, at: At) -> str | None:
         """The row an element with children shows instead of them."""
@@ -205,8 +229,7 @@ class Model:
     def _places(self, element: Element, at: At) -> list[At]:
         if element.repeat is None:
             return [at]
-        made: list[At] = getattr(self, f"_list_{element.repeat}")(at)
-        return made or ([at] if element.none is not None else [])
+        return list(getattr(self, f"_list_{element.repeat}")(at))
 
     def _list_gpus(self, at: At) -> list[At]:
         said = self.said("system.num_devices", at)

@@ -10,9 +10,11 @@ from typing import Any
 
 import yaml
 
-from harness.stages.compare.judge import Actual, Expected, compare
+from harness.stages.compare import check
+from harness.stages.compare.judge import Expected, compare
 from harness.stages.compile import compile_profile
 from harness.stages.importing import source
+from harness.stages.render.process import Rendered, Verbatim
 from harness.stores import captures, golden_reader, goldens, profiles
 from harness.stores.workspace import Workspace
 from harness.tables import drivers
@@ -24,7 +26,15 @@ from tests.parity.expect import Wanted
 
 ROOT = Path(__file__).resolve().parents[2]
 SPACE = Workspace(ROOT)
-BOARDS = ("a100-sxm4-40gb-x1_570.148.08", "geforce-gt-1030-x1_470.74", "h100-sxm5-x8_580.105.08", "t4-x1_595.91.07")
+
+
+def compared(space: Workspace) -> tuple[str, ...]:
+    """The captures of ``space`` whose query is compared with what the mock library prints."""
+    sidecars = [captures.load_sidecar(path) for path in sorted(space.captures.glob("*/sidecar.yaml"))]
+    return tuple(sidecar.id for sidecar in sidecars if "q-x" in sidecar.views and sidecar.kind != "edited")
+
+
+BOARDS = compared(SPACE)
 
 
 @dataclass(frozen=True)
@@ -40,16 +50,25 @@ class Told:
         """Its leaves."""
         return source.leaves(self.document)
 
+    @functools.cached_property
+    def hidden(self) -> frozenset[str]:
+        """Paths of the readings that the giver hid, which are not compared."""
+        return source.redacted(self.leaves)
+
 
 @dataclass(frozen=True)
 class Board:
-    """One board of the repository.  ``profile`` is its document as written; ``spec`` what it compiles to."""
+    """One board of the repository.
+
+    ``profile`` is its document as written; ``spec`` what it compiles to; ``kept`` what no row explains, path -> text and form.
+    """
 
     id: str
     told: Told
     profile: Mapping[str, Any]
     driver: Driver
     spec: ImageSpec
+    kept: Mapping[str, Verbatim]
 
 
 @functools.cache
@@ -62,7 +81,8 @@ def board(name: str) -> Board:
     text = SPACE.profile_path(name).read_bytes()
     profile = profiles.parse(text, name)
     driver = drivers.load(ROOT).resolve(profile.driver_version)
-    return Board(name, Told(name, document, golden), yaml.safe_load(text), driver, compile_profile(profile, driver))
+    kept = check.verbatim_of(SPACE.profile_path(name), document)
+    return Board(name, Told(name, document, golden), yaml.safe_load(text), driver, compile_profile(profile, driver), kept)
 
 
 def told(name: str, data: bytes) -> Told:
@@ -78,19 +98,16 @@ def state_texts(driver: Driver) -> frozenset[str]:
     return frozenset(text for code, text in driver.texts.items() if text and code in {state.code for state in State})
 
 
-def found(wanted: Told, data: bytes, driver: Driver) -> set[Wanted]:
-    """What the comparison finds between ``wanted`` and a render; bytes must differ where it finds something and only there."""
+def found(wanted: Told, data: bytes, driver: Driver, kept: Mapping[str, Verbatim] | None = None) -> set[Wanted]:
+    """What the comparison finds between ``wanted`` and a render; of an own layout, bytes must differ where it finds something and only there."""
     expected = Expected(
         id=wanted.id, kind=wanted.document.kind, leaves=wanted.leaves, data=wanted.document.to_bytes(), scrubbed=wanted.hashes.scrubbed,
-        readings=wanted.hashes.readings.whole,
+        readings=wanted.hashes.readings.whole, redacted=wanted.hidden, unmodelled=frozenset(kept or ()),
     )  # fmt: skip
-    actual = Actual(
-        renderer="builtin", driver=driver.version.text, layout=driver.node.text, data=data,
-        read=lambda text: source.leaves(source.read(text, "render")), hash_readings=lambda text: golden_reader.read(text).whole,
-    )  # fmt: skip
-    case = compare(expected, actual, state_texts(driver))
+    rendered = Rendered(data, driver.version.text, driver.node.text, driver.assumed, [])
+    case = compare(expected, check.actual(rendered, wanted.document, "builtin", wanted.id, wanted.hidden), state_texts(driver))
     assert case.drift == []
-    assert (case.bytes == "equal") == (case.findings == [])
+    assert case.bytes == ("n/a" if wanted.document.kind != "own" else "differs" if case.findings else "equal")
     return {Wanted(finding.gpu or "", finding.path, finding.kind) for finding in case.findings}
 
 

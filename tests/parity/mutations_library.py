@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,8 @@ from mocklib.spec import ImageSpec
 
 VARIABLES = ("NVPARITY_IMAGE", "MOCK_NVML_STATE", "MOCK_NVML_CONFIG", "MOCK_NVML_OVERRIDES")
 SECOND_NS = 1_000_000_000
+Kept = Mapping[str, tuple[str, str]]
+"""Path -> text and form of what no row explains."""
 
 
 class Served:
@@ -52,14 +54,14 @@ class Served:
                 if value is not None:
                     os.environ[name] = value
 
-    def text(self, driver: Driver, now: int, view: str = "q-x") -> bytes:
-        """What is printed of the image being served."""
-        return views.render(view, driver, NvmlSource(BoundLibrary(self.nvml), driver, now)).data
+    def text(self, driver: Driver, now: int, kept: Kept | None = None) -> bytes:
+        """What is printed of the image being served, with what no row explains."""
+        return views.render("q-x", driver, NvmlSource(BoundLibrary(self.nvml), driver, now), kept).data
 
-    def render(self, spec: ImageSpec, driver: Driver, view: str = "q-x") -> bytes:
+    def render(self, spec: ImageSpec, driver: Driver, kept: Kept | None = None) -> bytes:
         """What is printed of ``spec``; the clock is the image's."""
         with self.image(spec):
-            return self.text(driver, clock(spec), view)
+            return self.text(driver, clock(spec), kept)
 
     def leaves(self, spec: ImageSpec, driver: Driver) -> list[tuple[str, str]]:
         """The leaves of what ``render`` prints."""

@@ -65,15 +65,18 @@ class KeyChange:
 def key(random: Random, board: Board) -> KeyChange:
     """Another value or a state for a key that the profile gives, or a value for one in a state."""
     document = copy.deepcopy(dict(board.profile))
-    where = random.choice(["device_defaults", *(["devices"] * 2), "system"])
+    named = [name for name in SYSTEM_KEYS if name in document["system"]]
+    where = random.choice(["device_defaults", *(["devices"] * 2), *(["system"] if named else [])])
     if where == "system":
-        name = random.choice([name for name in SYSTEM_KEYS if name in document["system"]])
+        name = random.choice(named)
         document["system"][name] = document["system"][name] + random.randrange(1, 9)
         return KeyChange(f"system.{name}", document)
     number = random.randrange(len(document["devices"]))
-    block = document["device_defaults"] if where == "device_defaults" else document["devices"][number]
+    block = document["devices"][number] if where == "devices" else document.setdefault("device_defaults", {})
     given = keys.flatten({name: value for name, value in block.items() if name not in ("states", "index")})
     states = block.get("states") or {}
+    if not given and not states:
+        return KeyChange(f"{where} (empty)", document)
     path = random.choice([*given, *states])
     name = f"{where if where == 'device_defaults' else f'devices.{number}'}.{path}"
     if path in states:
