@@ -188,6 +188,12 @@ DEFAULTS: dict[str, Callable[[Flat], Any]] = {
     "gsp_firmware.default_mode": _copied("gsp_firmware.mode"),
     "fabric.state": _only("fabric.", "completed"),
     "fabric.cluster_uuid": _only("fabric.", ""),
+    **{f"platform.{name}": _only("platform.", 0xFF) for name in ("slot_number", "tray_index", "host_id")},
+    "platform.peer_type": _only("platform.", "direct_connected"),
+    "platform.chassis_serial_number": _only("platform.", ""),
+    "platform.fabric_guid": _only("platform.", ""),
+    "platform.module_id": lambda values: values.get("module_id") if _has(values, "platform.") else None,
+    "module_id": _copied("platform.module_id"),
     "repair.channel_pending": lambda values: bool(values.get("remapped_rows.pending")) if _since(values, "ampere") else None,
     "repair.tpc_pending": lambda values: False if _since(values, "ampere") else None,
     "repair.unrepairable_memory": lambda values: bool(values.get("remapped_rows.failure_occurred") or values.get("ecc.sram.threshold_exceeded"))
