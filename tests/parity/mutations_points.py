@@ -115,7 +115,7 @@ def _other_value(random: Random, known: keys.Key, value: Any) -> Any:
 
 def _number(random: Random, known: keys.Key, value: Any) -> int:
     """Far enough away to be told by any format; within a byte for what NVML holds in one."""
-    if known.path == "minor_number" or known.bits == 8:
+    if known.path in ("minor_number", "module_id") or known.bits == 8:  # a platform block takes a module id over
         return random.choice([number for number in range(100, 200) if number != value])
     step = random.randrange(1, 50)
     return (value or 0) + step * (1 << 21 if known.path.endswith("_bytes") else 2000)
