@@ -22,8 +22,8 @@ from tests.parity.tracer_profile import place, remove
 
 UNTOUCHED = ("driver_version", "timestamp", "attached_gpus")
 """Leaves that choose tables, stand for the clock or count the GPUs: no reading of a row alone."""
-LIST_ROWS = ("supported_clocks.", "processes.", "retired_pages.", "accounting.pids", "accounted_process.", "system.num_devices", "system.driver")
-"""Rows whose route gives a list, or what the walk itself hangs on: no value stands in for them."""
+LIST_ROWS = ("supported_clocks.", "processes.", "retired_pages.", "accounting.pids", "accounted_process.", "system.")
+"""Rows whose route gives a list, or that ask the node, not a GPU: no row of a GPU stands in for them."""
 SYSTEM_KEYS = ("cuda_version_major", "cuda_version_minor")
 
 
@@ -287,9 +287,16 @@ def _swapped(random: Random, driver: Driver) -> RowChange:
     listed = [name for name in printed_rows(driver) if name in driver.routes and driver.routes[name].kind in ("call", "fieldvalue", "slot")]
     listed = [name for name in listed if "$" not in str(driver.routes[name].args) and not name.startswith(LIST_ROWS)]
     one = random.choice(listed)
-    other = random.choice([name for name in listed if name != one and driver.form(name).kind == driver.form(one).kind])
+    alike = [name for name in listed if name != one and driver.form(name).kind == driver.form(one).kind]
+    other = random.choice([name for name in alike if not _gated(driver, name, one) and not _gated(driver, one, name)])
     routes = {**driver.routes, one: driver.routes[other], other: driver.routes[one]}
     return RowChange(f"routes of {one} and {other} swapped", replace(driver, routes=routes))
+
+
+def _gated(driver: Driver, row: str, gate: str) -> bool:
+    """Whether ``row`` is not asked unless ``gate`` answers: swapped, the gate would stand before itself."""
+    found = driver.routes[row].gate
+    return found is not None and found[0] == gate
 
 
 def _reformatted(random: Random, driver: Driver) -> RowChange:
