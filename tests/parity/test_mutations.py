@@ -128,10 +128,10 @@ def worked_out(own: Board, document: dict[str, Any]) -> ImageSpec:
         devices.append({name: FieldValue(status=code) if code else FieldValue(shaped(name, value)) for name, (code, value) in held.items()})
         modes.append(expect_fields.modes(values, states))
     system = document["system"]
-    held = dict(own.spec.system)
+    node = dict(own.spec.system)
     if "cuda_version_major" in system:
-        held["system.cuda_version"] = FieldValue(system["cuda_version_major"] * 1000 + system["cuda_version_minor"] * 10)
-    return replace(own.spec, devices=devices, modes=modes, system=held)
+        node["system.cuda_version"] = FieldValue(system["cuda_version_major"] * 1000 + system["cuda_version_minor"] * 10)
+    return replace(own.spec, devices=devices, modes=modes, system=node)
 
 
 @pytest.mark.parametrize("name", BOARDS)
@@ -143,9 +143,7 @@ def test_the_compiler_makes_of_each_board_what_the_documents_say(name: str):
 
 @pytest.mark.parametrize("live", [False, True], ids=["image", "state"])
 @pytest.mark.parametrize("name", BOARDS)
-def test_a_field_of_image_or_live_record_that_says_otherwise_is_found_in_every_row_it_feeds(
-    name: str, live: bool, served: Served, tmp_path: Path
-):
+def test_a_field_of_image_or_live_record_that_says_otherwise_is_found_in_every_row_it_feeds(name: str, live: bool, served: Served, tmp_path: Path):
     own = board(name)
 
     def make(random: Random) -> tuple[str, set[Wanted], Any]:
@@ -153,10 +151,7 @@ def test_a_field_of_image_or_live_record_that_says_otherwise_is_found_in_every_r
         return str(change), wanted_of(own, change.put(own.spec)), change
 
     for what, wanted, change in draws("state" if live else "image", name, -(-EACH // 2), make):
-        if live:
-            data = changed_while_served(served, own, change, tmp_path / "state")
-        else:
-            data = served.render(change.put(own.spec), own.driver, own.kept)
+        data = changed_while_served(served, own, change, tmp_path / "state") if live else served.render(change.put(own.spec), own.driver, own.kept)
         got = found(own.told, data, own.driver, own.kept)
         assert got == wanted, report(what, wanted, got)
 
