@@ -15,7 +15,8 @@ from harness.words.errors import EXIT_GATE, EXIT_PARITY, InputError
 def command(files: tuple[str, ...]) -> int:
     """Read each FILE, write it again from its transcript, and print one line a file.
 
-    'exact KIND verbatim V/N FILE': the same bytes (V of N lines kept verbatim); 'differs LINE FILE': the first line that is not.
+    'exact FILE: KIND, V of N lines kept verbatim' means the same bytes, V of its N lines not from facts but as they stood;
+    'differs FILE:LINE' names the first line that is not the same.
     """
     differing = False
     for name in files:
@@ -26,8 +27,8 @@ def command(files: tuple[str, ...]) -> int:
             raise InputError(f"{name}: cannot be read: {error.strerror}") from error
         trip = roundtrip.trip(data, name)
         if trip.differs is None:
-            click.echo(f"exact {trip.kind} verbatim {trip.verbatim}/{trip.lines} {name}")
+            click.echo(f"exact {name}: {trip.kind}, {trip.verbatim} of {trip.lines} lines kept verbatim")
         else:
-            click.echo(f"differs {trip.differs} {name}")
+            click.echo(f"differs {name}:{trip.differs}")
             differing = True
     return EXIT_GATE if differing else EXIT_PARITY

@@ -1,4 +1,4 @@
-"""``nvparity show``: what a capture or profile holds."""
+"""``nvparity show``: what a capture, a file or a profile holds."""
 
 from __future__ import annotations
 
@@ -7,20 +7,49 @@ from typing import Any
 import click
 
 from harness.cli import options
+from harness.reports import readings as told
 from harness.reports import shown
 from harness.stages.importing import inspecting
+from harness.stages.showing import readings, subjects
 from harness.stores.workspace import Workspace
 
 
 @click.command("show")
-@click.argument("name", metavar="REF")
+@click.argument("reference", metavar="REF[:PATH]")
+@click.option("--origin", is_flag=True, help="Say of each reading where it comes from: element, row, route and basis, key, capture.")
 @options.root
 @options.json_file
-def command(name: str, root: str | None, json_file: str | None) -> None:
-    """Say what REF (an id, a short name or a profile's path) holds: GPUs, driver and layout, readings, where it comes from, its hashes."""
+def command(reference: str, origin: bool, root: str | None, json_file: str | None) -> None:
+    """Say what REF holds; with PATH, the readings that PATH names.
+
+    \b
+    REF is one of
+      ID             a capture and its profile (an id, a short name, or a board)
+      FILE           what nvidia-smi -q -x or -L wrote, or a profile (.yaml)
+    PATH is one of
+      gpu[0]/fb_memory_usage/total     an element; gpu[*], gpu[0-3], */ and **/ are wildcards
+      temperature                      an element or a block by its name alone
+      memory.total_bytes               a key of the profile, or a row; ecc.* is all of them
+    """  # noqa: D301 - click reads the backspace
     space = Workspace.nearby(root)
-    found: dict[str, Any] = inspecting.inspect(space, name)
+    name, path = subjects.split(space, reference)
+    if path is None and not origin:
+        _facts(space, name, json_file)
+        return
+    subject = subjects.read(space, name)
+    wanted = "**" if path is None else path
+    found = readings.find(subject, wanted)
     if json_file != "-":
-        for line in shown.lines(found):
+        for line in told.lines(subject, found, origin=origin):
+            click.echo(line)
+    options.emit(json_file, lambda: told.document(subject, wanted, found))
+
+
+def _facts(space: Workspace, name: str, json_file: str | None) -> None:
+    """What the whole of it is."""
+    path = subjects.file_of(name)
+    found: dict[str, Any] = subjects.facts(space, path) if path is not None else inspecting.inspect(space, name)
+    if json_file != "-":
+        for line in told.facts(found) if path is not None else shown.lines(found):
             click.echo(line)
     options.emit(json_file, lambda: {"version": 1, **found})

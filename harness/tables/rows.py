@@ -55,6 +55,15 @@ class Route:
     basis: str = "public"
     why: str = ""
 
+    @property
+    def spelled(self) -> str:
+        """The route as text: kind and target with arguments, and what is taken of the answer."""
+        inside = [f"{name}={value}" for name, value in self.args]
+        inside += [f"scope={self.scope}"] if self.scope else []
+        inside += [f"key={self.key}"] if self.key is not None else []
+        inside += list(self.operands)
+        return f"{self.kind} {self.target}({', '.join(inside)})" + (f" {self.out}" if self.out else "")
+
     def pick(self, raw: int) -> int:
         """The reading inside ``raw``: its bits, or ``raw`` itself."""
         if self.bits is None:

@@ -71,13 +71,7 @@ class NvmlSource:
     def asked(self, row: str) -> str:
         """The route of ``row`` as text: kind and target with arguments."""
         route = self._route(row)
-        if route is None:
-            return "none"
-        inside = [f"{name}={value}" for name, value in route.args]
-        inside += [f"scope={route.scope}"] if route.scope else []
-        inside += [f"key={route.key}"] if route.key is not None else []
-        inside += list(route.operands)
-        return f"{route.kind} {route.target}({', '.join(inside)})" + (f" {route.out}" if route.out else "")
+        return "none" if route is None else route.spelled
 
     def _route(self, row: str) -> Route | None:
         route = self._driver.routes.get(row)

@@ -24,15 +24,48 @@ def run(*arguments: str) -> int:
     return guard.run([*arguments, "--root", str(ROOT)])
 
 
-def test_list_names_boards_and_their_short_names(capsys: pytest.CaptureFixture[str]):
+def test_list_says_driver_gpus_kind_views_and_short_names(capsys: pytest.CaptureFixture[str]):
     assert run("list") == 0
-    assert "t4-x1_595.91.07               capture + profile  t4" in capsys.readouterr().out.splitlines()
+    heads, *rows = capsys.readouterr().out.splitlines()
+    assert heads.split() == ["id", "driver", "gpus", "kind", "views", "has", "short"]
+    told = {row.split()[0]: row.split()[1:] for row in rows}
+    assert told["t4-x1_595.91.07"] == ["595.91.07", "1", "own", "q-x", "capture+profile", "t4"]
+    assert told["h100-sxm5-x8_580.105.08"] == ["580.105.08", "8", "own", "q-x", "capture+profile", "h100"]
 
 
 def test_list_as_json(capsys: pytest.CaptureFixture[str]):
     assert run("list", "--json", "-") == 0
     names = {entry["id"]: entry for entry in json.loads(capsys.readouterr().out)["names"]}
-    assert names["t4-x1_595.91.07"] == {"id": "t4-x1_595.91.07", "capture": True, "profile": True, "short": ["t4"]}
+    assert names["t4-x1_595.91.07"] == {
+        "id": "t4-x1_595.91.07",
+        "capture": True,
+        "profile": True,
+        "short": ["t4"],
+        "board": "t4",
+        "driver": "595.91.07",
+        "gpus": 1,
+        "kind": "own",
+        "views": ["q-x"],
+        "problem": None,
+    }
+
+
+def test_list_of_nothing_says_how_to_begin(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert guard.run(["list", "--root", str(tmp_path)]) == 0
+    said = capsys.readouterr()
+    assert (said.out, "nvparity import makes one" in said.err) == ("", True)
+
+
+def test_list_tells_a_profile_alone_and_a_file_that_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    (tmp_path / "profiles").mkdir()
+    (tmp_path / "captures" / "bad-x1_1.2").mkdir(parents=True)
+    (tmp_path / "captures" / "bad-x1_1.2" / "sidecar.yaml").write_text("format: 1\nid: other\n")
+    (tmp_path / "profiles" / "mine.yaml").write_text("system: {driver_version: '470.74', num_devices: 3}\n")
+    assert guard.run(["list", "--root", str(tmp_path)]) == 0
+    _, bad, mine, problem = capsys.readouterr().out.splitlines()
+    assert bad.split() == ["bad-x1_1.2", "-", "-", "-", "-", "capture"]
+    assert mine.split() == ["mine", "470.74", "3", "-", "-", "profile"]
+    assert "sidecar.yaml:2: id 'other' in a folder called bad-x1_1.2" in problem
 
 
 def test_show_says_gpus_states_source_and_hashes(capsys: pytest.CaptureFixture[str]):

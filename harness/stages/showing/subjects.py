@@ -1,0 +1,135 @@
+"""What a REF on the command line is: a capture with its profile, a file that nvidia-smi wrote, or a profile alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.stages.importing import making, source
+from harness.stages.render import serving
+from harness.stores import captures, profiles, references
+from harness.stores.workspace import HELP
+from harness.tables import drivers
+from harness.text.document import Document
+from harness.words.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from harness.stages.importing.source import Source
+    from harness.stores.profiles import Profile
+    from harness.stores.workspace import Workspace
+    from harness.tables.drivers import Driver
+
+PROFILES = frozenset({".yaml", ".yml"})
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What REF means.
+
+    ``name``: as reports call it; ``printed``: what printed the elements (capture t4-x1_..., file query.xml, render of mine.yaml); ``text``: gives
+    them; ``profile``: the profile, for a file the one that it derives into, None where none can be made; ``driver``: None where no driver is told;
+    ``captured``: for a profile of its own, that of the capture it says it is from.
+    """
+
+    name: str
+    printed: str
+    text: Callable[[], Source]
+    profile: Profile | None
+    driver: Driver | None
+    captured: Profile | None = None
+
+
+def split(space: Workspace, reference: str) -> tuple[str, str | None]:
+    """REF and PATH of ``REF[:PATH]``; a file whose name holds a colon is a REF."""
+    name, colon, path = reference.partition(":")
+    if Path(reference).exists() or reference in space.ids():
+        return reference, None
+    while colon and Path(f"{name}:{path.partition(':')[0]}").exists():  # a folder or file with a colon in its name
+        more, colon, path = path.partition(":")
+        name = f"{name}:{more}"
+    return (name, path) if colon else (reference, None)
+
+
+def file_of(name: str) -> Path | None:
+    """The file that ``name`` is, where it is one that nvidia-smi may have written; None for profiles and names."""
+    path = Path(name)
+    return path if path.is_file() and path.suffix not in PROFILES else None
+
+
+def read_file(path: Path) -> Source:
+    """The text in a file that nvidia-smi wrote.  Raises InputError for what is none."""
+    try:
+        return source.read(path.read_bytes(), str(path))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def read(space: Workspace, name: str) -> Subject:
+    """The subject of REF ``name``.  Raises InputError for one that means nothing, or several boards, and for files that are not sound."""
+    path = file_of(name)
+    if path is not None:
+        return _file(space, path)
+    located = None if Path(name).is_file() else space.locate_capture(name)
+    if located is not None:
+        return _capture(*located)
+    if not Path(name).is_file() and not _known(space, name):
+        known = [*space.ids(), *space.profile_ids(), *space.short_names()]
+        raise InputError(f"{name!r} is no id, short name, board or file{references.near(name, known)}; {HELP}")
+    return _profile(space, space.locate_profile(name))
+
+
+def _known(space: Workspace, name: str) -> bool:
+    return name in space.profile_ids() or name in space.short_names() or "/" in name or Path(name).suffix in PROFILES
+
+
+def _file(space: Workspace, path: Path) -> Subject:
+    text = read_file(path)
+    said = text.get("driver_version") if isinstance(text, Document) else None
+    profile = None
+    if said is not None or not isinstance(text, Document):
+        profile = profiles.parse(making.profile(text, path.stem, space.root).text.encode(), f"profile of {path}")
+    driver = None if said is None else drivers.load(space.root).resolve(said)
+    return Subject(path.name, f"file {path.name}", lambda: text, profile, driver)
+
+
+def _capture(space: Workspace, name: str) -> Subject:
+    capture = captures.load(space.captures, name)
+    first = next(iter(capture.texts.values()))
+    path = space.profile_path(name)
+    profile = profiles.load(path) if path.is_file() else None
+    version = capture.sidecar.driver or (profile.driver_version if profile is not None else None)
+    driver = None if version is None else drivers.load(space.root).resolve(version)
+    return Subject(name, f"capture {name}", lambda: first, profile, driver)
+
+
+def _profile(space: Workspace, path: Path) -> Subject:
+    profile = profiles.load(path)
+    driver = drivers.load(space.root).resolve(profile.driver_version)
+    located = space.locate_capture(str(profile.origin.get("capture") or ""))
+    first = None if located is None else located[0].profile_path(located[1])
+    captured = profiles.load(first) if first is not None and first.is_file() and first != path else None
+    printed = f"render of {path.name}"
+    return Subject(path.name, printed, lambda: source.read(serving.render(path, space).data, printed), profile, driver, captured)
+
+
+def facts(space: Workspace, path: Path) -> dict[str, Any]:
+    """Facts on a file that nvidia-smi wrote, ready for JSON: its kind, view, driver and layout, GPUs, readings by kind, states, notes."""
+    text = read_file(path)
+    found: dict[str, Any] = {"file": str(path), "kind": text.kind, "view": source.view(text), "driver": None, "layout": None, "notes": _notes(text)}
+    if not isinstance(text, Document):
+        return {**found, "gpus": [{"name": row.name, "uuid": row.uuid} for row in text.gpus], "readings": {}, "states": {}}
+    found["gpus"] = [{"name": block.get("product_name"), "uuid": block.get("uuid")} for block in text.gpus]
+    version = text.get("driver_version")
+    if version is None:
+        return {**found, "readings": {}, "states": {}}
+    driver = drivers.load(space.root).resolve(version)
+    made = making.profile(text, path.stem, space.root)
+    layout = f"{driver.node} (assumed)" if driver.assumed else driver.node.text
+    return {**found, "driver": version, "layout": layout, "readings": dict(made.readings), "states": dict(made.states)}
+
+
+def _notes(text: Source) -> list[str]:
+    return [f"line {note.line}: {note.what}" for note in text.notes]
