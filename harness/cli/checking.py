@@ -7,21 +7,12 @@ import sys
 from pathlib import Path
 
 import click
-from rich.console import Console
 
-from harness.cli import options
+from harness.cli import consoles, options
 from harness.reports import document, junit, table
 from harness.stages.compare import check, drift, rules, ruling
 from harness.stores.workspace import Workspace
 from harness.words.errors import EXIT_GATE, EXIT_PARITY, MissingError, NothingError, UsageError
-
-
-class _Console(Console):
-    """A console whose reader may leave: that is for the guard to end, not for the console with a status of its own."""
-
-    def on_broken_pipe(self) -> None:
-        """Raise again what the console was about to end the program for."""
-        raise  # noqa: PLE0704 - called while BrokenPipeError is handled
 
 
 @click.command("check")
@@ -50,7 +41,7 @@ def command(names: tuple[str, ...], root: str | None, renderer: str, rules_file:
     uses = ruling.uses(ruled, cases, space.ids(), check.VERSION)
     orphans = [] if names else drift.of_workspace(space)
     stream = sys.stderr if "-" in (json_file, junit_file) else sys.stdout
-    console = _Console(file=stream, soft_wrap=True)
+    console = consoles.Whole(stream)
     table.check(cases, console, orphans, uses, console.width if stream.isatty() or "COLUMNS" in os.environ else None)
     options.emit(json_file, lambda: document.check(cases, orphans, uses))
     if junit_file is not None:

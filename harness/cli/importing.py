@@ -1,24 +1,21 @@
-"""``nvparity import``: a file that nvidia-smi wrote becomes a board."""
+"""``nvparity import``: files that nvidia-smi wrote become boards."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
 from harness.cli import options
-from harness.reports import document, imported
-from harness.stages.importing import pipeline
+from harness.reports import imported
+from harness.stages.importing import pipeline, sources
 from harness.stores.workspace import Workspace, check_id
-from harness.words.errors import EXIT_GATE, EXIT_PARITY
-
-if TYPE_CHECKING:
-    from harness.stages.importing.pipeline import Imported
+from harness.words.errors import EXIT_GATE, EXIT_PARITY, NothingError, UsageError
 
 
 @click.command("import")
-@click.argument("files", metavar="FILE [FILE]", nargs=-1, required=True, type=click.Path())
+@click.argument("files", metavar="FILE [FILE] | DIR | -", nargs=-1, required=True, type=click.Path())
 @click.option("--id", "name", metavar="ID", help="Name of the capture: letters, digits, '.', '_', '-' (default: <board>-x<count>_<driver>).")
 @click.option("--source", metavar="TEXT", help="Where it comes from: repository=... commit=... path=... licence=..., or words.")
 @click.option("--kind", type=click.Choice(["edited"]), help="The text was changed by hand: it is kept and read, not compared.")
@@ -27,32 +24,44 @@ if TYPE_CHECKING:
 def command(files: tuple[str, ...], name: str | None, source: str | None, kind: str | None, root: str | None, as_json: bool) -> int:
     """Import what nvidia-smi wrote: a query (`nvidia-smi -q -x`), a list (`nvidia-smi -L`), or both of one node.
 
+    '-' is standard input. A file may be packed with gzip, or be a bug report that holds the XML. Of a folder every capture is imported,
+    each told apart by its bytes; a MANIFEST.tsv in it says where they come from.
+
     Identifiers are replaced before anything is written. What the driver tree does not know of this driver version becomes a node of the
     workspace, printed for review. At the end the mock is rendered and compared: exit status 0 is parity.
     """
     space = Workspace.find(root)
-    made = pipeline.run(space, [Path(file) for file in files], None if name is None else check_id(name), source, edited=kind == "edited")
+    given = [Path(file) for file in files]
+    if any(path.is_dir() for path in given):
+        return _folder(space, given, name, source, kind == "edited", as_json)
+    made = pipeline.run(space, given, None if name is None else check_id(name), source, edited=kind == "edited")
     if as_json:
-        options.emit("-", lambda: _document(made))
+        options.emit("-", lambda: imported.to_json(made))
     else:
         for line in imported.lines(made, space.root):
             click.echo(line)
     return EXIT_PARITY if made.parity else EXIT_GATE
 
 
-def _document(made: Imported) -> dict[str, Any]:
-    return {
-        "version": document.VERSION,
-        "id": made.id,
-        "kind": made.kind,
-        "driver": made.driver,
-        "readings": made.readings,
-        "states": made.states,
-        "unmodelled": made.unmodelled,
-        "scrubbed": made.scrubbed,
-        "node": None if made.learnt is None else {"version": made.learnt.version, "changes": list(made.learnt.changes)},
-        "notes": list(made.notes),
-        "residue": made.residue,
-        "written": [str(path) for path in made.written],
-        "check": document.check(made.cases),
-    }
+def _folder(space: Workspace, given: list[Path], name: str | None, source: str | None, edited: bool, as_json: bool) -> int:
+    """Import a folder; the highest exit status of its imports."""
+    from rich.console import Console  # not before a folder is asked for: one file needs none of it
+
+    from harness.cli import consoles
+    from harness.reports import folder as folder_report
+    from harness.stages.importing import folder
+
+    if len(given) > 1:
+        raise UsageError("a folder is imported alone; give one folder, or files")
+    if name is not None:
+        raise UsageError("--id names one capture; those of a folder get the names that are proposed")
+    planned = folder.plan(given[0], sources.parse(source), edited=edited)
+    done = folder_report.watched(folder.run(space, planned), planned.total, Console(stderr=True))
+    outcomes = [*done, *planned.settled]
+    if not outcomes:
+        raise NothingError(f"{given[0]}: no files in it")
+    if as_json:
+        options.emit("-", lambda: folder_report.to_json(outcomes))
+    else:
+        folder_report.summary(outcomes, consoles.Whole(sys.stdout))
+    return max((outcome.status for outcome in outcomes), default=EXIT_PARITY)

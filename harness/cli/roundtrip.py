@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from harness.stages.importing import roundtrip
+from harness.stages.importing import doors, roundtrip
 from harness.words.errors import EXIT_GATE, EXIT_PARITY, InputError
 
 
@@ -16,19 +16,22 @@ def command(files: tuple[str, ...]) -> int:
     """Read each FILE, write it again from its transcript, and print one line a file.
 
     'exact FILE: KIND, V of N lines kept verbatim' means the same bytes, V of its N lines not from facts but as they stood;
-    'differs FILE:LINE' names the first line that is not the same.
+    'differs FILE:LINE' names the first line that is not the same.  What is no capture is told on standard error, and the
+    others are read all the same; the exit status is the highest.
     """
-    differing = False
-    for name in files:
-        path = Path(name)
-        try:
-            data = path.read_bytes()
-        except OSError as error:
-            raise InputError(f"{name}: cannot be read: {error.strerror}") from error
-        trip = roundtrip.trip(data, name)
-        if trip.differs is None:
-            click.echo(f"exact {name}: {trip.kind}, {trip.verbatim} of {trip.lines} lines kept verbatim")
-        else:
-            click.echo(f"differs {name}:{trip.differs}")
-            differing = True
-    return EXIT_GATE if differing else EXIT_PARITY
+    return max(_one(Path(name)) for name in files)
+
+
+def _one(path: Path) -> int:
+    """The line of one file; its exit status."""
+    try:
+        content = doors.read(path)
+        trip = roundtrip.trip(content.data, content.name)
+    except InputError as error:
+        click.echo(f"nvparity: {error}", err=True)
+        return error.exit_status
+    if trip.differs is None:
+        click.echo(f"exact {content.name}: {trip.kind}, {trip.verbatim} of {trip.lines} lines kept verbatim")
+        return EXIT_PARITY
+    click.echo(f"differs {content.name}:{trip.differs}")
+    return EXIT_GATE

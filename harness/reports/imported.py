@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from harness.reports import table
+from harness.reports import document, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,6 +34,25 @@ def lines(made: Imported, root: Path) -> Iterator[str]:
         yield from _listed("finding", [table.line_of(finding) for finding in case.findings])
         yield from (f"  drift: {line}" for line in case.drift)
     yield f"  {outcome(made)}"
+
+
+def to_json(made: Imported) -> dict[str, Any]:
+    """The import as JSON, version 1, with the document of its check."""
+    return {
+        "version": document.VERSION,
+        "id": made.id,
+        "kind": made.kind,
+        "driver": made.driver,
+        "readings": made.readings,
+        "states": made.states,
+        "unmodelled": made.unmodelled,
+        "scrubbed": made.scrubbed,
+        "node": None if made.learnt is None else {"version": made.learnt.version, "changes": list(made.learnt.changes)},
+        "notes": list(made.notes),
+        "residue": made.residue,
+        "written": [str(path) for path in made.written],
+        "check": document.check(made.cases),
+    }
 
 
 def outcome(made: Imported) -> str:

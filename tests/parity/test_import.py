@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import csv
+import gzip
+import io
 import json
+import types
 from pathlib import Path
 
 import pytest
@@ -233,6 +236,57 @@ def test_a_list_alone_gives_a_profile_of_names_and_uuids_and_nothing_else(space:
     rendered = serving.render(space.profile_path(made.id), space, "q-x").data.decode()
     assert "<product_name>A & <B> (C)</product_name>" in rendered
     assert "<serial>N/A</serial>" in rendered
+
+
+def test_a_list_says_no_driver_and_the_check_calls_its_layout_assumed(space: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert guard.run(["import", str(listed(tmp_path / "list.txt", T4)), "--root", str(space.root)]) == 0
+    assert "driver not said" in capsys.readouterr().out
+    assert guard.run(["check", "--root", str(space.root), "--json", "-"]) == 0
+    (case,) = json.loads(capsys.readouterr().out)["cases"]
+    assert (case["driver"], case["layout"]) == ("550.163.01", "550.163.01 (assumed)")
+
+
+def test_rows_of_mig_devices_behind_a_comment_sign_are_kept_too(space: Workspace, tmp_path: Path):
+    path = tmp_path / "list.txt"
+    path.write_text("  # GPU 0: A (UUID: GPU-1)\n  #   MIG 1g.24gb     Device  0: (UUID: MIG-2)\n")
+    made = pipeline.run(space, [path])
+    assert (made.parity, made.kind, len(made.unmodelled)) == (True, "re-indented", 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("GPU 0: A (UUID: GPU-1)\n\t Link 0: 25 GB/s\n", "it is `nvidia-smi nvlink` text"),
+        ("GPU 0: A (UUID: GPU-1)\nDevice does not have or support Nvlink\n", "it is `nvidia-smi nvlink` text"),
+        ("GPU 0: A (UUID: GPU-1)\n" + "line\n" * 17, "17 lines that are no rows of `nvidia-smi -L` around 1 that are"),
+    ],
+)
+def test_another_view_that_holds_rows_of_a_list_is_no_list(text: str, part: str, space: Workspace, tmp_path: Path):
+    path = tmp_path / "list.txt"
+    path.write_text(text)
+    with pytest.raises(InputError, match=part):
+        pipeline.run(space, [path])
+    assert files(space.root) == set()
+
+
+def test_a_list_in_a_log_is_a_list():
+    assert isinstance(source.read(b"GPU 0: A (UUID: GPU-1)\n" + b"line\n" * 16, "list.txt"), Listing)
+
+
+def test_standard_input_is_a_capture(space: Workspace, query: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    for data in (query.read_bytes(), gzip.compress(query.read_bytes())):
+        monkeypatch.setattr("sys.stdin", types.SimpleNamespace(buffer=io.BytesIO(data)))
+        assert guard.run(["import", "-", "--root", str(space.root)]) == (0 if data.startswith(b"<") else 3)
+    assert "already imported as t4-x1_595.91.07" in capsys.readouterr().err
+    monkeypatch.setattr("sys.stdin", types.SimpleNamespace(buffer=io.BytesIO(b"hello\n")))
+    assert guard.run(["import", "-", "--root", str(space.root)]) == 3
+    assert capsys.readouterr().err.startswith("nvparity: <stdin>: not an nvidia-smi capture")
+
+
+def test_how_a_capture_was_packed_is_a_note_of_its_sidecar(space: Workspace, query: Path):
+    query.write_bytes(gzip.compress(query.read_bytes()))
+    made = pipeline.run(space, [query])
+    assert captures.load(space.captures, made.id).sidecar.notes == ("unpacked from gzip",)
 
 
 def test_a_list_that_starts_in_the_middle_cannot_be_served(space: Workspace, tmp_path: Path):

@@ -52,6 +52,6 @@ def profile(listed: Listing, capture: str, driver: str | None = None) -> str:
 
 def unmodelled(listed: Listing) -> dict[str, str]:
     """``gpu[i]/mig[j]`` -> the line of each MIG device; ``i`` and ``j`` count rows."""
-    lines = [line for line in rawbytes.decode(listed.to_bytes()).splitlines() if line.lstrip().startswith("MIG ")]
+    lines = [line for line in rawbytes.decode(listed.to_bytes()).splitlines() if line.lstrip(" \t#").startswith("MIG ")]
     paths = [f"gpu[{number}]/mig[{index}]" for number, row in enumerate(listed.gpus) for index in range(len(row.migs))]
     return dict(zip(paths, lines, strict=True)) if len(paths) == len(lines) else {}

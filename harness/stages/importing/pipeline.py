@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from harness.stages import derive_node
 from harness.stages.compare import baselines, check
-from harness.stages.importing import making, naming, neighbours, source, sources, staging
+from harness.stages.importing import doors, making, naming, neighbours, source, sources, staging
 from harness.stages.render import serving
 from harness.stores import captures, golden_reader, goldens
 from harness.tables import drivers
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
     from harness.stages.compare.case import Case
     from harness.stages.derive_node import Learnt
+    from harness.stages.importing.doors import Content
     from harness.stages.importing.source import Source
     from harness.stores.workspace import Workspace
 
-MAX_FILE = 64 * 1024 * 1024
 ATTEMPTS = 8
 """How often an import begins anew because another one changed the driver nodes meanwhile."""
 
@@ -61,14 +61,23 @@ class Imported:
         return all(case.parity for case in self.cases)
 
 
+class KnownError(InputError):
+    """The files are those of a capture that the workspace has: ``id``."""
+
+    def __init__(self, known: str) -> None:
+        super().__init__(f"already imported as {known}: the files have the same hashes; give --id to keep a second copy")
+        self.id = known
+
+
 @dataclass(frozen=True)
 class _Given:
-    """The files, by view: raw bytes, scrubbed bytes, and what the scrubbed bytes say."""
+    """The files, by view: raw bytes, scrubbed bytes, and what the scrubbed bytes say; ``packed``: how they came."""
 
     raw: dict[str, bytes]
     scrubbed: dict[str, bytes]
     texts: dict[str, Source]
     report: dict[str, int]
+    packed: tuple[str, ...]
 
     @property
     def first(self) -> Source:
@@ -84,40 +93,42 @@ class _Given:
     def driver(self) -> str | None:
         return None if self.query is None else self.query.get("driver_version")
 
-    @property
-    def names(self) -> list[str]:
-        if self.query is not None:
-            return [block.get("product_name") or "gpu" for block in self.query.gpus]
-        text = self.texts[VIEW_LIST]
-        return [row.name for row in text.gpus] if isinstance(text, Listing) else []
-
 
 def run(space: Workspace, files: list[Path], name: str | None = None, given_source: str | None = None, *, edited: bool = False) -> Imported:
-    """Import ``files`` (a query, a list, or both of one node) into ``space`` as ``name`` (proposed when None).
+    """Import ``files`` (a query, a list, or both of one node; ``-`` is standard input) into ``space``: `run_contents` with what they hold.
 
-    Nothing is written before everything is made and rendered; then it is renamed into place.  Raises InputError for files that are no
-    captures, disagree, or an id that exists; UsageError for more files than views; GateError for a capture whose driver node would no longer
-    print another capture of the workspace.
+    ``given_source``: the words of ``--source``.  Raises InputError for files that cannot be read or hold no capture, UsageError for words
+    that are no text.
     """
-    given = _read(files, edited=edited)
+    return run_contents(space, doors.read_all(files), name, sources.parse(given_source), edited=edited)
+
+
+def run_contents(space: Workspace, contents: list[Content], name: str | None, origin: captures.Source, *, edited: bool = False) -> Imported:
+    """Import ``contents`` (a query, a list, or both of one node), which come from ``origin``, into ``space`` as ``name`` (proposed when None).
+
+    Nothing is written before everything is made and rendered; then it is renamed into place.  Raises InputError for contents that are no
+    captures, disagree, or an id that exists, KnownError for ones that were imported under a proposed id; UsageError for more contents than
+    views; GateError for a capture whose driver node would no longer print another capture of the workspace.
+    """
+    given = _read(contents, edited=edited)
     for _ in range(ATTEMPTS - 1):
         with contextlib.suppress(staging.MovedError):
-            return _run(space, given, name, given_source)
-    return _run(space, given, name, given_source)
+            return _run(space, given, name, origin)
+    return _run(space, given, name, origin)
 
 
-def _run(space: Workspace, given: _Given, name: str | None, given_source: str | None) -> Imported:
+def _run(space: Workspace, given: _Given, name: str | None, origin: captures.Source) -> Imported:
     """One attempt; MovedError where another import was quicker to change the driver nodes that this one began with."""
     staging.sweep(space)
     if name is None:
         _check_new(space, given)
-    chosen = name or naming.propose(given.names, given.driver, _products(space), staging.taken(space))
+    chosen = name or naming.propose(source.names(given.first), given.driver, _products(space), staging.taken(space))
     staging.check_free(space, chosen)
     with staging.stage(space) as staged:
         learnt = _learn(staged, given)
         made = making.profile(given.first, chosen, staged.root)
         goldens.write_whole(staged.profile_path(chosen), made.text.encode())
-        _write(staged, given, chosen, given_source)
+        _write(staged, given, chosen, origin)
         _baseline(staged, given, chosen)
         cases = check.check(staged, [chosen])
         neighbours.hold(staged, space, chosen, learnt)
@@ -143,11 +154,13 @@ def _check_new(space: Workspace, given: _Given) -> None:
     hashes = {view: golden_reader.sha256(data) for view, data in given.raw.items()}
     for stored in sorted(space.captures.glob("*/sidecar.yaml")):
         try:
+            if not all(digest.encode() in stored.read_bytes() for digest in hashes.values()):
+                continue  # no need to understand it
             sidecar = captures.load_sidecar(stored)
-        except InputError:
+        except (InputError, OSError):
             continue  # the check says what is wrong with it
-        if {view: one.raw for view, one in sidecar.views.items()} == hashes:
-            raise InputError(f"already imported as {sidecar.id}: the files have the same hashes; give --id to keep a second copy")
+        if hashes.items() <= {view: one.raw for view, one in sidecar.views.items()}.items():
+            raise KnownError(sidecar.id)
 
 
 def _left_out(given: _Given) -> list[str]:
@@ -169,17 +182,16 @@ def _doctype(space: Workspace, given: _Given) -> list[str]:
     )
 
 
-def _read(files: list[Path], *, edited: bool) -> _Given:
-    """Read, tell apart, scrub together, read again."""
+def _read(given: list[Content], *, edited: bool) -> _Given:
+    """Tell apart, scrub together, read again."""
     contents: dict[str, bytes] = {}
     views: dict[str, str] = {}
-    for path in files:
-        data = _bytes(path)
-        view = source.view(source.read(data, str(path), edited=edited))
+    for one in given:
+        view = source.view(source.read(one.data, one.name, edited=edited))
         if view in views:
-            raise UsageError(f"{path}: {views[view]} is a capture of the same view ({view}); one import takes a query, a list, or one of each")
-        views[view] = str(path)
-        contents[view] = data
+            raise UsageError(f"{one.name}: {views[view]} is a capture of the same view ({view}); one import takes a query, a list, or one of each")
+        views[view] = one.name
+        contents[view] = one.data
     ordered = {view: contents[view] for view in (VIEW_QUERY, VIEW_LIST) if view in contents}
     cleaned = scrub.scrub(ordered)
     texts = {view: source.read(cleaned.files[view], views[view], edited=edited) for view in ordered}
@@ -188,16 +200,7 @@ def _read(files: list[Path], *, edited: bool) -> _Given:
         source.check_addresses(query, views[VIEW_QUERY])
     if isinstance(query, Document) and isinstance(rows, Listing):
         joining.join(query, rows, (views[VIEW_QUERY], views[VIEW_LIST]))
-    return _Given(ordered, dict(cleaned.files), texts, cleaned.report)
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        if path.stat().st_size > MAX_FILE:
-            raise InputError(f"{path}: larger than {MAX_FILE >> 20} MiB: no capture is")
-        return path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    return _Given(ordered, dict(cleaned.files), texts, cleaned.report, tuple(note for one in given for note in one.notes))
 
 
 def _products(space: Workspace) -> dict[str, str]:
@@ -217,7 +220,7 @@ def _learn(staged: Workspace, given: _Given) -> Learnt | None:
     return learnt
 
 
-def _write(staged: Workspace, given: _Given, name: str, given_source: str | None) -> None:
+def _write(staged: Workspace, given: _Given, name: str, origin: captures.Source) -> None:
     """Write the capture and its golden."""
     kind = given.first.kind
     views = {
@@ -225,7 +228,7 @@ def _write(staged: Workspace, given: _Given, name: str, given_source: str | None
         for view in given.texts
     }
     counts = {family: count for family, count in given.report.items() if count}
-    sidecar = captures.Sidecar(name, kind, given.driver, views, sources.parse(given_source), counts, _notes(given))
+    sidecar = captures.Sidecar(name, kind, given.driver, views, origin, counts, _notes(given))
     captures.write(staged.captures, captures.Capture(sidecar, dict(given.texts)))
     goldens.write(
         staged.golden, goldens.make(name, kind, given.raw, given.scrubbed, "import", "taken from the bytes of the file when it was imported")
@@ -242,4 +245,4 @@ def _baseline(staged: Workspace, given: _Given, name: str) -> None:
 
 
 def _notes(given: _Given) -> tuple[str, ...]:
-    return tuple(f"line {note.line}: {note.what}" for text in given.texts.values() for note in text.notes)
+    return (*given.packed, *(f"line {note.line}: {note.what}" for text in given.texts.values() for note in text.notes))

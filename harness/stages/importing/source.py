@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from harness.text import document, listing
+from harness.text import document, listing, placeholders
 from harness.text.document import Document
 from harness.text.listing import ListedError, Listing
 from harness.text.model import Node
@@ -14,9 +14,14 @@ from harness.words.errors import InputError
 
 Source = Document | Listing
 
+_QUERY = re.compile(rb"^[^\S\n]*(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?(?:<\?xml[^>\n]*>)?[^\S\n]*(?:<!DOCTYPE nvidia_smi|<nvidia_smi_log)", re.MULTILINE)
 _INDEX = re.compile(r"\[[0-9]+\]")
 _ADDRESS = re.compile(r"([0-9a-fA-F]{4,8}):([0-9a-fA-F]{2}):([0-9a-fA-F]{2})\.([0-9a-fA-F])")
 _HIDDEN = re.compile(r"[\[(<]?(redacted|masked|hidden|removed|scrubbed)[\])>]?", re.IGNORECASE)
+_FOREIGN = re.compile(r"\s*(?!GPU\b|MIG\b)\S")
+_LINK = re.compile(r"\s*Link [0-9]+: |.*nvlink", re.IGNORECASE)
+_AROUND = 16
+"""How many lines of a log around a list are no sign of another view."""
 _IDENTIFIER = re.compile(r"(uuid|serial|serial_number|pdi|guid|clusterUuid)$")
 
 
@@ -27,12 +32,41 @@ def read(data: bytes, name: str, *, edited: bool = False) -> Source:
     """
     if b"<nvidia_smi_log" in data or not _is_list(data):
         return document.read(data, name, edited=edited)
-    return listing.read(data, name, edited=edited)
+    return _no_other_view(listing.read(data, name, edited=edited), name)
+
+
+def _no_other_view(read: Listing, name: str) -> Listing:
+    """``read`` itself; InputError for a text of another view that only holds rows of a list (`nvlink --status`, a collection of outputs)."""
+    other = [line for part in read.verbatim if not part.comment for line in part.lines if _FOREIGN.match(line)]
+    if any(_LINK.match(line) for line in other):
+        raise InputError(f"{name}: not an nvidia-smi capture: it is `nvidia-smi nvlink` text; capture with `nvidia-smi -q -x` or `nvidia-smi -L`")
+    rows = len(read.errors) + sum(1 + len(row.migs) for row in read.gpus)
+    if len(other) > max(rows, _AROUND):
+        raise InputError(f"{name}: {len(other)} lines that are no rows of `nvidia-smi -L` around {rows} that are; cut the list out, or give it alone")
+    return read
 
 
 def view(source: Source) -> str:
     """``q-x`` or ``L``."""
     return VIEW_QUERY if isinstance(source, Document) else VIEW_LIST
+
+
+def names(source: Source) -> list[str]:
+    """The product names of the GPUs, in order; ``gpu`` where a query does not say one."""
+    if isinstance(source, Document):
+        return [block.get("product_name") or "gpu" for block in source.gpus]
+    return [row.name for row in source.gpus]
+
+
+def uuids(source: Source) -> list[str]:
+    """The UUIDs of the GPUs, in order; empty texts where one is absent, hidden or nothing but zeros: such a one names no GPU."""
+    found = [block.get("uuid") or "" for block in source.gpus] if isinstance(source, Document) else [row.uuid for row in source.gpus]
+    return ["" if listing.is_masked(uuid) or placeholders.is_absent(uuid.encode("utf-8", "surrogateescape")) else uuid for uuid in found]
+
+
+def meant_as_query(data: bytes) -> bool:
+    """Does ``data``, which cannot be read, begin as `-q -x` does?  Text in UTF-16 too."""
+    return _QUERY.search(data.replace(b"\0", b""), 0, 4096) is not None
 
 
 def leaves(source: Source) -> list[tuple[str, str]]:

@@ -1,0 +1,87 @@
+"""The import of a folder: its progress and one summary at the end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Table
+from rich.text import Text
+
+from harness.reports import document, table
+from harness.stages.importing import folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from rich.console import Console
+
+    from harness.stages.importing.folder import Outcome
+
+
+def watched(outcomes: Iterable[Outcome], total: int, console: Console) -> Iterator[Outcome]:
+    """``outcomes``, ``total`` of them, with a bar on ``console`` while they come, where that is a terminal."""
+    columns = (TextColumn("importing"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[file]}", markup=False))
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("", total=total, file="")
+        for outcome in outcomes:
+            progress.update(task, advance=1, file=outcome.files[0])
+            yield outcome
+
+
+def summary(outcomes: list[Outcome], console: Console) -> None:
+    """Print the outcomes on ``console``, those of one kind together, and a last line that counts them."""
+    rows = Table(box=None, pad_edge=False)
+    for name in ("outcome", "file", "capture", "reason"):
+        rows.add_column(name, no_wrap=True)
+    for kind in folder.OUTCOMES:
+        for outcome in (one for one in outcomes if one.outcome == kind):
+            rows.add_row(Text(kind), Text(" + ".join(outcome.files)), Text(outcome.id or "-"), Text(_said(outcome)))
+    console.width = max(console.width, console.measure(rows, options=console.options.update(max_width=table.MAX_WIDTH)).maximum)
+    console.print(rows)
+    console.print(Text(_line(outcomes)))
+
+
+def to_json(outcomes: list[Outcome]) -> dict[str, Any]:
+    """The outcomes as JSON, version 1: ``totals`` by outcome, and ``files`` with one entry an outcome."""
+    return {"version": document.VERSION, "totals": _totals(outcomes), "files": [_entry(outcome) for outcome in outcomes]}
+
+
+def _entry(outcome: Outcome) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "files": list(outcome.files),
+        "outcome": outcome.outcome,
+        "id": outcome.id or None,
+        "reason": outcome.reason or None,
+        "status": outcome.status,
+    }
+    made = outcome.made
+    if made is not None:
+        node = None if made.learnt is None else made.learnt.version
+        entry |= {"kind": made.kind, "driver": made.driver, "parity": made.parity, "readings": made.readings, "node": node, "residue": made.residue}
+    return entry
+
+
+def _said(outcome: Outcome) -> str:
+    """The reason, or what an import without one has to tell."""
+    made = outcome.made
+    if made is None or outcome.reason:
+        return outcome.reason
+    told = [made.kind] if made.kind != "own" else []
+    if made.unmodelled:
+        told.append(f"{len(made.unmodelled)} unmodelled")
+    if made.learnt is not None:
+        told.append(f"driver node {made.learnt.version}")
+    if made.residue:
+        told.append(f"{len(made.residue)} that look like identifiers still")
+    return ", ".join(told)
+
+
+def _totals(outcomes: list[Outcome]) -> dict[str, int]:
+    counted = Counter(outcome.outcome for outcome in outcomes)
+    return {kind: counted[kind] for kind in folder.OUTCOMES}
+
+
+def _line(outcomes: list[Outcome]) -> str:
+    return ", ".join(f"{count} {kind}" for kind, count in _totals(outcomes).items())

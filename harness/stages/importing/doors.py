@@ -1,0 +1,134 @@
+"""The ways a capture comes in: a file, standard input, gzip of either, a bug report that holds one; told apart by the bytes.
+
+What comes out is what nvidia-smi wrote, and the hashes are taken from that.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from harness.words.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+MAX_FILE = 64 * 1024 * 1024
+"""The most bytes that are read or unpacked; a capture of 72 GPUs is under 4 MB, a bug report of a big node some 10."""
+STDIN = "-"
+_GZIP = b"\x1f\x8b"
+_ARCHIVES = ((b"PK\x03\x04", "a zip archive"), (b"BZh", "a bzip2 file"), (b"\xfd7zXZ\x00", "an xz file"), (b"\x28\xb5\x2f\xfd", "a zstd file"))
+_TAR = (257, b"ustar")
+_REPORT = re.compile(rb"Start of NVIDIA bug report log file|nvidia-bug-report\.sh Version")
+_REPORT_HEAD = 16384
+_XML = re.compile(rb"(?:<\?xml[^>\n]*>\s*)?(?:<!DOCTYPE nvidia_smi_log[^>\n]*>\s*)?<nvidia_smi_log>.*?</nvidia_smi_log>[ \t]*\r?\n?", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Content:
+    """What one door gave: the file's ``name`` for messages, ``data`` as nvidia-smi wrote it, and ``notes`` on how it was packed."""
+
+    name: str
+    data: bytes
+    notes: tuple[str, ...] = ()
+
+
+def read_all(paths: Iterable[Path]) -> list[Content]:
+    """The content of each of ``paths``; ``-`` is standard input, which can be read once.
+
+    Raises UsageError for a second ``-``, InputError for a file that cannot be read or holds no capture.
+    """
+    listed = list(paths)
+    if sum(str(path) == STDIN for path in listed) > 1:
+        raise UsageError("standard input ('-') can be read once; give the other file by its name")
+    return [read(path) for path in listed]
+
+
+def read(path: Path) -> Content:
+    """The content of ``path``, standard input for ``-``.  Raises InputError where it cannot be read or is packed in another way."""
+    return unpack(read_bytes(path), name_of(path))
+
+
+def name_of(path: Path) -> str:
+    """What messages call ``path``."""
+    return "<stdin>" if str(path) == STDIN else str(path)
+
+
+def unpack(data: bytes, name: str) -> Content:
+    """The capture in the file's bytes ``data``.
+
+    Raises InputError for an archive, a gzip file that is damaged or unpacks to more than `MAX_FILE`, and a bug report without XML.
+    """
+    notes: list[str] = []
+    if data.startswith(_GZIP):
+        data = _gunzip(data, name)
+        notes.append("unpacked from gzip")
+    _refuse_archives(data, name)
+    if _REPORT.search(data, 0, _REPORT_HEAD):
+        data, note = _cut(data, name)
+        notes.append(note)
+    return Content(name, data, tuple(notes))
+
+
+def read_bytes(path: Path) -> bytes:
+    """The bytes of ``path``, standard input for ``-``, as they come.  Raises InputError where they cannot be read or are too many."""
+    name = name_of(path)
+    try:
+        if str(path) == STDIN:
+            data = sys.stdin.buffer.read(MAX_FILE + 1)
+        else:
+            with path.open("rb") as file:
+                data = file.read(MAX_FILE + 1)
+    except OSError as error:
+        raise InputError(f"{name}: cannot be read: {error.strerror}") from error
+    if len(data) > MAX_FILE:
+        raise InputError(f"{name}: larger than {MAX_FILE >> 20} MiB: no capture is")
+    return data
+
+
+def _gunzip(data: bytes, name: str) -> bytes:
+    """All members of a gzip file, one behind the other."""
+    parts: list[bytes] = []
+    size = 0
+    rest = data
+    while rest.startswith(_GZIP):
+        member = zlib.decompressobj(wbits=31)
+        try:
+            parts.append(member.decompress(rest, MAX_FILE + 1 - size))
+        except zlib.error as error:
+            raise InputError(f"{name}: damaged gzip file ({error}); fetch or pack it again") from error
+        size += len(parts[-1])
+        if size > MAX_FILE:
+            raise InputError(f"{name}: unpacks to more than {MAX_FILE >> 20} MiB: no capture does")
+        if not member.eof:
+            raise InputError(f"{name}: the gzip file ends in the middle; fetch or pack it again")
+        rest = member.unused_data
+    return b"".join(parts)
+
+
+def _refuse_archives(data: bytes, name: str) -> None:
+    start, magic = _TAR
+    kinds = [what for head, what in _ARCHIVES if data.startswith(head)]
+    if data[start : start + len(magic)] == magic:
+        kinds.append("a tar archive")
+    if kinds:
+        raise InputError(f"{name}: {kinds[0]}; unpack it and give the files, or the folder that holds them")
+
+
+def _cut(data: bytes, name: str) -> tuple[bytes, str]:
+    """The one capture in a bug report, and a note of where it stood."""
+    found = list(_XML.finditer(data))
+    places = [data.count(b"\n", 0, match.start()) + 1 for match in found]
+    if not found:
+        raise InputError(
+            f"{name}: a bug report that holds only the text view (`nvidia-smi -q`), no XML; on that node run `nvidia-smi -q -x > query.xml`"
+            " and import that file"
+        )
+    if len({match.group() for match in found}) > 1:
+        listed = ", ".join(map(str, places))
+        raise InputError(f"{name}: a bug report with {len(found)} captures, at lines {listed}; cut out the one to import")
+    return found[0].group(), f"cut from line {places[0]} of a bug report"

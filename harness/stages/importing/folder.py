@@ -1,0 +1,214 @@
+"""A folder of captures at once: what its files are, which belong together, and their imports one after another.
+
+Files are told apart by their bytes and imported in an order that hangs on their content alone, so neither names nor places decide an id.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.stages.importing import doors, manifest, naming, pipeline, source
+from harness.stores import golden_reader
+from harness.stores.captures import Source as Origin
+from harness.text import joining
+from harness.text.document import Document
+from harness.text.listing import Listing
+from harness.words.errors import EXIT_GATE, InputError, NvparityError
+from harness.words.version import DriverVersion
+
+if TYPE_CHECKING:
+    from harness.stages.importing.doors import Content
+    from harness.stages.importing.pipeline import Imported
+    from harness.stages.importing.source import Source
+    from harness.stores.workspace import Workspace
+
+IMPORTED, KNOWN, REFUSED, SKIPPED = "imported", "already there", "refused", "skipped"
+OUTCOMES = (IMPORTED, KNOWN, REFUSED, SKIPPED)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of ``files``, paths below the folder: one of `OUTCOMES`, the capture's ``id`` and the ``reason``, each empty where there is none.
+
+    ``made``: the import; ``status``: the exit status it would have alone.
+    """
+
+    files: tuple[str, ...]
+    outcome: str
+    id: str = ""
+    reason: str = ""
+    status: int = 0
+    made: Imported | None = None
+
+
+@dataclass(frozen=True)
+class _File:
+    """One file that is a capture: its ``path`` below the folder, what it holds, what that says, where it comes from."""
+
+    path: str
+    content: Content
+    text: Source
+    sha256: str
+    origin: Origin
+    edited: bool
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a folder holds: ``groups`` of files to import together, in the order of import; ``copies``: the files of the same bytes, by the path
+    of the one that is imported; the ``settled`` rest.
+    """
+
+    groups: tuple[tuple[_File, ...], ...]
+    copies: dict[str, list[str]]
+    settled: tuple[Outcome, ...]
+
+    @property
+    def total(self) -> int:
+        """How many outcomes `run` gives."""
+        return len(self.groups) + sum(map(len, self.copies.values()))
+
+
+def plan(folder: Path, origin: Origin, *, edited: bool = False) -> Plan:
+    """The plan for ``folder``; ``origin`` and ``edited`` are what holds for every file that its MANIFEST.tsv says nothing of.
+
+    Raises InputError for a folder that cannot be read and for a MANIFEST.tsv that is none.
+    """
+    rows = manifest.load(folder)
+    files: list[_File] = []
+    settled: list[Outcome] = []
+    names = list(_names(folder))
+    for name in names:
+        if name == manifest.NAME:
+            continue
+        row = rows.get(name)
+        found = _look(folder, name, row, *((origin, edited) if row is None else (row.source, row.edited or edited)))
+        if isinstance(found, _File):
+            files.append(found)
+        else:
+            settled.append(found)
+    missing = [name for name in rows if name not in names]
+    settled += [Outcome((name,), SKIPPED, reason=f"{manifest.NAME}:{rows[name].line} names it, the folder has it not") for name in missing]
+    first: dict[str, _File] = {}
+    copies: dict[str, list[str]] = {}
+    for file in sorted(files, key=lambda file: (file.edited, file.path)):
+        if first.setdefault(file.sha256, file) is not file:
+            copies.setdefault(first[file.sha256].path, []).append(file.path)
+    return Plan(tuple(sorted(_groups(list(first.values())), key=_order)), copies, tuple(settled))
+
+
+def run(space: Workspace, planned: Plan) -> Iterator[Outcome]:
+    """Import the groups of ``planned`` into ``space``, each whole or not at all; one outcome a group and a copy as soon as it is known."""
+    for group in planned.groups:
+        done = _import(space, group)
+        yield done
+        for file in group:
+            for copy in planned.copies.get(file.path, ()):
+                yield replace(done, files=(copy,), outcome=done.outcome if done.status else KNOWN, reason=f"the bytes of {file.path}", made=None)
+
+
+def _import(space: Workspace, group: tuple[_File, ...]) -> Outcome:
+    files = tuple(file.path for file in group)
+    try:
+        made = pipeline.run_contents(space, [file.content for file in group], None, group[0].origin, edited=group[0].edited)
+    except pipeline.KnownError as error:
+        return Outcome(files, KNOWN, error.id)
+    except NvparityError as error:
+        return Outcome(files, REFUSED, reason=_shortened(str(error), group), status=error.exit_status)
+    reason = "" if made.parity else f"no parity: {sum(len(case.findings) for case in made.cases)} findings"
+    return Outcome(files, IMPORTED, made.id, reason, 0 if made.parity else EXIT_GATE, made)
+
+
+def _names(folder: Path) -> Iterator[str]:
+    """The plain files below ``folder``, hidden ones left out, as sorted paths."""
+
+    def fail(error: OSError) -> None:
+        raise InputError(f"{error.filename}: cannot be read: {error.strerror}") from error
+
+    for here, folders, files in os.walk(folder, onerror=fail):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(files):
+            path = Path(here) / name
+            if not name.startswith(".") and path.is_file():
+                yield str(path.relative_to(folder))
+
+
+def _look(folder: Path, name: str, row: manifest.Row | None, origin: Origin, edited: bool) -> _File | Outcome:
+    """The capture in the file ``name``, or why it is none: skipped when it is something else, refused when it is a broken one."""
+    path = folder / name
+    try:
+        data = doors.read_bytes(path)
+        manifest.check(row, data, name)
+    except InputError as error:
+        return Outcome((name,), REFUSED, reason=_plain(str(error), path), status=error.exit_status)
+    try:
+        content = doors.unpack(data, str(path))
+        data = content.data
+        text = source.read(data, str(path), edited=edited)
+    except InputError as error:
+        reason = _plain(str(error), path)
+        if source.meant_as_query(data):
+            return Outcome((name,), REFUSED, reason=reason, status=error.exit_status)
+        return Outcome((name,), SKIPPED, reason=reason)
+    return _File(name, content, text, golden_reader.sha256(data), origin, edited)
+
+
+def _plain(message: str, path: Path) -> str:
+    """``message`` without the name of the file, which the table shows beside it; a line number stays."""
+    rest = message.removeprefix(str(path))
+    return f"line {rest[1:]}" if rest.startswith(":") and rest[1:2].isdigit() else rest.removeprefix(": ")
+
+
+def _shortened(message: str, group: tuple[_File, ...]) -> str:
+    for file in group:
+        message = message.replace(file.content.name, file.path)
+    return message.removeprefix(f"{group[0].path}: ")
+
+
+def _groups(files: list[_File]) -> Iterator[tuple[_File, ...]]:
+    """Each query with the list of the same node, where exactly one query and one list have the same GPUs; every other file alone."""
+    by_node: dict[tuple[str, ...], list[_File]] = {}
+    for file in files:
+        by_node.setdefault(_node(file), []).append(file)
+    for node, same in by_node.items():
+        queries = [file for file in same if isinstance(file.text, Document)]
+        lists = [file for file in same if isinstance(file.text, Listing)]
+        if node and len(queries) == len(lists) == 1 and _joins(queries[0], lists[0]):
+            yield queries[0], lists[0]
+        else:
+            yield from ((file,) for file in same)
+
+
+def _joins(query: _File, rows: _File) -> bool:
+    if query.edited != rows.edited or not isinstance(query.text, Document) or not isinstance(rows.text, Listing):
+        return False
+    try:
+        joining.join(query.text, rows.text, (query.path, rows.path))
+    except InputError:
+        return False
+    return True
+
+
+def _node(file: _File) -> tuple[str, ...]:
+    """The UUIDs of the node's GPUs; empty where one is hidden, repeated or made up of zeros."""
+    uuids = source.uuids(file.text)
+    told = all(uuids) and len(set(uuids)) == len(uuids)
+    return tuple(sorted(uuids)) if told else ()
+
+
+def _order(group: tuple[_File, ...]) -> tuple[object, ...]:
+    """By driver, older ones first, then by what is proposed as a name, then by the bytes: the names of the files are not asked."""
+    text = group[0].text
+    version = text.get("driver_version") if isinstance(text, Document) else None
+    return (_parts(version), naming.propose(source.names(text), version, {}, ()), [file.sha256 for file in group])
+
+
+def _parts(version: str | None) -> tuple[int, ...]:
+    try:
+        return () if version is None else DriverVersion(version).parts
+    except InputError:
+        return ()  # its import says what is wrong with it
