@@ -24,6 +24,7 @@ TABLE: dict[str, tuple[str, str]] = {
     "show": ("showing", "Say what a capture or profile holds."),
     "diff": ("differing", "Compare two captures, profiles or renders."),
     "list": ("listing", "List captures and profiles."),
+    "schema": ("publishing", "Print a JSON Schema for editors, or the table of a profile's keys."),
 }
 """Name -> module of this package that holds ``command``, and the line of the overview."""
 

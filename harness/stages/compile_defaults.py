@@ -39,6 +39,11 @@ def default(name: str, values: Values) -> Any:
     return None if made is None else made(values)
 
 
+def derived(name: str) -> bool:
+    """Whether ``name`` has a default that is worked out from other keys."""
+    return name in _BY_NAME
+
+
 def _has(values: Values, block: str) -> bool:
     """Whether the profile gives any key of a block."""
     return any(key.startswith(block) for key in values)

@@ -181,7 +181,7 @@ KINDS: dict[str, Any] = {
     "mhz_range": MhzRange,
     "mhz_offsets": MhzOffsets,
     "workload_profiles": list[WorkloadProfile],
-    "presets": dict[Preset, SmoothingPreset],
+    "presets": Annotated[dict[Preset, SmoothingPreset], Field(json_schema_extra={"propertyNames": {"pattern": "^[0-4]$"}})],
     "mapping": dict[str, Any],
     "mappings": list[dict[str, Any]],
     "anything": Any,

@@ -48,7 +48,8 @@ Text = Annotated[
     str, StringConstraints(max_length=LONGEST), _spelled(_TEXT, "text without NUL and lone surrogates"),
     WithJsonSchema({"type": "string", "maxLength": LONGEST, "pattern": r"^[^\u0000\uf700]*$"}),
 ]  # fmt: skip
-Version = Annotated[str, _spelled(_VERSION, 'a driver version such as "570.148.08"'), _schema(_VERSION)]
+Version = Annotated[Text, Field(min_length=1), WithJsonSchema({"type": "string", "minLength": 1, "maxLength": LONGEST})]
+DriverVersion = Annotated[str, _spelled(_VERSION, 'a driver version such as "570.148.08"'), _schema(_VERSION)]
 CudaVersion = Annotated[str, _spelled(_CUDA, 'a CUDA version such as "12.8"'), _schema(_CUDA)]
 Firmware = Annotated[str, _spelled(_FIRMWARE, 'a firmware version such as "36:2014:4784"'), _schema(_FIRMWARE)]
 Hostname = Annotated[str, _spelled(_HOSTNAME, "at most 63 letters, digits, dots and hyphens, a letter or digit at either end"), _schema(_HOSTNAME)]

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AfterValidator, BaseModel, Field, create_model
+from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema, create_model
 
 from harness.stores.schema import blocks, codec, kept
-from harness.stores.schema.keys import Key, device_keys
-from harness.stores.schema.kinds import Base, BusId, CudaVersion, Hexadecimal, Hostname, Instant, PercentText, Text, Version
+from harness.stores.schema.keys import Key, device_keys, state_keys
+from harness.stores.schema.kinds import Base, BusId, CudaVersion, DriverVersion, Hexadecimal, Hostname, Instant, PercentText, Text, Version
 from harness.words.errors import did_you_mean
+from harness.words.state import State
 
 
 class System(Base):
     """``system``."""
 
-    driver_version: Version
+    driver_version: DriverVersion
     nvml_version: Text | None = None
     cuda_version: CudaVersion | None = None
     cuda_version_major: Annotated[int, Field(ge=0, le=10_000)] | None = None
@@ -44,6 +45,18 @@ class Origin(Base):
     unmodelled: dict[str, Text] | None = None
 
 
+States = Annotated[dict[str, str], Field(json_schema_extra=lambda schema: schema.update(_states()))]
+"""``states`` of a device; which keys and states there are is checked by ``rules``."""
+Describe = Callable[[str], str | None]
+
+
+def _states() -> dict[str, Any]:
+    return {
+        "propertyNames": {"enum": sorted(state_keys())},
+        "additionalProperties": {"enum": sorted(state.value for state in State if state.code is not None)},
+    }
+
+
 _KINDS: dict[str, Any] = {
     **blocks.KINDS, "text": Text, "flag": bool, "health_flag": bool, "hex": Hexadecimal, "uuid": Hexadecimal, "bus_id": BusId,
     "percent": PercentText, "hostname": Hostname,
@@ -56,10 +69,11 @@ def _type(key: Key) -> Any:
         return Annotated[int, Field(ge=least, le=most)]
     if key.kind != "word":
         return _KINDS[key.kind]
-    words = (*(word for word, _ in key.words), codec.NOT_AVAILABLE)
+    words = tuple(word for word, _ in key.words)
     if key.path == "architecture":
-        return Annotated[str, AfterValidator(_architecture(words))]
-    return Literal[words]
+        spelled = "|".join("".join(f"[{letter.upper()}{letter}]" for letter in word) for word in (*words, "ada_lovelace"))
+        return Annotated[str, AfterValidator(_architecture(words)), WithJsonSchema({"type": "string", "pattern": f"^\\s*({spelled})\\s*$"})]
+    return Literal[*words, codec.NOT_AVAILABLE]
 
 
 def _architecture(words: tuple[str, ...]) -> Any:
@@ -74,13 +88,23 @@ def _architecture(words: tuple[str, ...]) -> Any:
 @functools.cache
 def profile_model() -> type[BaseModel]:
     """The model of a whole profile."""
-    device_fields = _fields(_tree((*device_keys().values(), *kept.DEVICE)))
-    node_fields = _fields(_tree(key for key in kept.NODE if not key.path.startswith("system.")))
-    states: Any = (dict[str, str], {})
-    defaults = create_model("Defaults", __base__=Base, **{**device_fields, "states": states})
-    device = create_model("Device", __base__=Base, **{**device_fields, "states": states, "index": (Annotated[int, Field(ge=0, le=1023)], ...)})
+    return _profile(lambda _: None)
+
+
+def described_model() -> type[BaseModel]:
+    """The same, each key with its description: what an editor shows."""
+    from harness.stores.schema import wording
+
+    return _profile(wording.description)
+
+
+def _profile(describe: Describe) -> type[BaseModel]:
+    device_fields = _fields(_tree((*device_keys().values(), *kept.DEVICE)), describe)
+    node_fields = _fields(_tree(key for key in kept.NODE if not key.path.startswith("system.")), describe)
+    defaults = create_model("Defaults", __base__=Base, **{**device_fields, "states": (States, {})})
+    device = create_model("Device", __base__=Base, **{**device_fields, "states": (States, {}), "index": (Annotated[int, Field(ge=0, le=1023)], ...)})
     return create_model(
-        "Profile", __base__=Base, format=(Literal[1], 1), version=(Annotated[Text, Field(min_length=1)], ...), system=(System, ...),
+        "Profile", __base__=Base, format=(Literal[1], 1), version=(Version, ...), system=(System, ...),
         clock=(Clock | None, None), device_defaults=(defaults | None, None), devices=(list[device] | None, None),  # type: ignore[valid-type, arg-type]
         origin=(Origin | None, None), **node_fields,
     )  # fmt: skip
@@ -98,11 +122,14 @@ def _tree(listed: Iterable[Key]) -> dict[str, Any]:
     return tree
 
 
-def _fields(tree: dict[str, Any]) -> dict[str, Any]:
+def _fields(tree: dict[str, Any], describe: Describe, path: str = "") -> dict[str, Any]:
     made: dict[str, Any] = {}
     for name, entry in tree.items():
-        kind = _type(entry) if isinstance(entry, Key) else create_model(name, __base__=Base, **_fields(entry))
-        made[name] = (kind | None, None)
+        whole = f"{path}.{name}" if path else name
+        if isinstance(entry, Key):
+            made[name] = (_type(entry) | None, Field(None, description=describe(whole)))
+        else:
+            made[name] = (create_model(whole.replace(".", "_"), __base__=Base, **_fields(entry, describe, whole)) | None, None)
     return made
 
 

@@ -138,6 +138,18 @@ def test_compile_and_run_name_the_keys_that_are_not_served_each_time(unserved: P
         assert (done.returncode, done.stdout, done.stderr) == (0, "served\n", line)
 
 
+def test_schema_prints_json_schema_of_each_file(capsys: pytest.CaptureFixture[str]):
+    for name in ("profile", "driver", "rules", "sidecar"):
+        assert guard.run(["schema", name]) == 0
+        assert json.loads(capsys.readouterr().out)["title"] == f"nvparity {name}"
+
+
+def test_schema_of_something_else_is_a_usage_error_and_so_is_its_table(capsys: pytest.CaptureFixture[str]):
+    assert (guard.run(["schema", "golden"]), guard.run(["schema", "rules", "--table"])) == (2, 2)
+    assert guard.run(["schema", "--table"]) == 0
+    assert capsys.readouterr().out.startswith("| key | what |")
+
+
 @pytest.mark.parametrize("command", ["render", "compile", "show"])
 def test_an_unknown_profile_is_status_3_with_the_nearest(command: str, capsys: pytest.CaptureFixture[str]):
     assert run(command, "h1000") == 3
