@@ -21,6 +21,8 @@ from harness.words.errors import InputError, MissingError, did_you_mean
 
 VIEWS = (VIEW_QUERY, VIEW_LIST)
 _KEYS = ("format", "id", "kind", "views", "accepted")
+_MAY = ("rejected",)
+_REJECTED_KEYS = ("by", "why", "files")
 _VIEW_KEYS = ("raw", "scrubbed", "readings")
 _READINGS_KEYS = ("count", "whole", "gpus", "sections")
 
@@ -35,14 +37,26 @@ class Hashes:
 
 
 @dataclass(frozen=True)
+class Rejected:
+    """A proposal that somebody rejected: ``by`` whom, ``why``, and its ``files`` with the sha256 of each (None: it was to be removed)."""
+
+    by: str
+    why: str
+    files: dict[str, str | None]
+
+
+@dataclass(frozen=True)
 class Golden:
-    """One capture's golden: ``views`` by name (``q-x``, ``L``), ``by`` whom it was accepted and ``why``."""
+    """One capture's golden: ``views`` by name (``q-x``, ``L``), ``by`` whom the capture's files were accepted as they are, and ``why``; what
+    was ``rejected`` since.
+    """
 
     id: str
     kind: str
     views: dict[str, Hashes]
     by: str
     why: str
+    rejected: tuple[Rejected, ...] = ()
 
 
 def hashes(raw: bytes, scrubbed: bytes) -> Hashes:
@@ -70,14 +84,17 @@ def dump(golden: Golden) -> str:
         }
         for view, part in golden.views.items()
     }
-    content = {"format": FORMAT, "id": golden.id, "kind": golden.kind, "views": views, "accepted": {"by": golden.by, "why": golden.why}}
+    accepted = {"by": golden.by, "why": golden.why}
+    content: dict[str, Any] = {"format": FORMAT, "id": golden.id, "kind": golden.kind, "views": views, "accepted": accepted}
+    if golden.rejected:
+        content["rejected"] = [{"by": one.by, "why": one.why, "files": dict(one.files)} for one in golden.rejected]
     return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=150)
 
 
 def load(path: Path) -> Golden:
     """The golden in the file ``path``.  Raises InputError with file and line."""
     document = strictyaml.load_file(path)
-    content = _mapping(document, (), _KEYS)
+    content = _mapping(document, (), _KEYS, _MAY)
     check_format(content.get("format"), document.where(("format",)))
     views = {str(view): _view(document, ("views", view)) for view in _mapping(document, ("views",))}
     accepted = _mapping(document, ("accepted",), ("by", "why"))
@@ -88,7 +105,7 @@ def load(path: Path) -> Golden:
             raise InputError(f"{document.where(('views', view))}: {view!r} is no view; known: {', '.join(VIEWS)}")
     if content["id"] != path.stem:
         raise InputError(f"{document.where(('id',))}: id {content['id']!r} in a file called {path.name}")
-    return Golden(str(content["id"]), str(content["kind"]), views, str(accepted["by"]), str(accepted["why"]))
+    return Golden(str(content["id"]), str(content["kind"]), views, str(accepted["by"]), str(accepted["why"]), _rejected(document, content))
 
 
 def write(folder: Path, golden: Golden) -> Path:
@@ -151,6 +168,20 @@ def reading_differences(known: golden_reader.Readings, now: golden_reader.Readin
     return found or ["the readings stand in another order"]
 
 
+def _rejected(document: strictyaml.Document, content: dict[Any, Any]) -> tuple[Rejected, ...]:
+    listed = content.get("rejected", [])
+    if not isinstance(listed, list):
+        raise InputError(f"{document.where(('rejected',))}: `rejected` is a list")
+    found = []
+    for number in range(len(listed)):
+        one = _mapping(document, ("rejected", number), _REJECTED_KEYS)
+        files = _mapping(document, ("rejected", number, "files"))
+        found.append(
+            Rejected(str(one["by"]), str(one["why"]), {str(name): None if digest is None else str(digest) for name, digest in files.items()})
+        )
+    return tuple(found)
+
+
 def _view(document: strictyaml.Document, path: tuple[str | int, ...]) -> Hashes:
     part = _mapping(document, path, _VIEW_KEYS)
     readings = _mapping(document, (*path, "readings"), _READINGS_KEYS)
@@ -162,17 +193,17 @@ def _view(document: strictyaml.Document, path: tuple[str | int, ...]) -> Hashes:
     return Hashes(part["raw"], part["scrubbed"], golden_reader.Readings(readings["whole"], tuple(gpus), dict(sections), readings["count"]))
 
 
-def _mapping(document: strictyaml.Document, path: tuple[str | int, ...], keys: tuple[str, ...] = ()) -> dict[Any, Any]:
-    """The mapping at ``path``; with ``keys``, these and no others are in it."""
+def _mapping(document: strictyaml.Document, path: tuple[str | int, ...], keys: tuple[str, ...] = (), may: tuple[str, ...] = ()) -> dict[Any, Any]:
+    """The mapping at ``path``; with ``keys``, these and no others but those it ``may`` have are in it."""
     value = document.value
     for step in path:
-        value = value.get(step) if isinstance(value, dict) else None
+        value = value[step] if isinstance(value, list) and isinstance(step, int) else value.get(step) if isinstance(value, dict) else None
     where, name = document.where(path), "/".join(str(step) for step in path) or "the file"
     if not isinstance(value, dict) or not value:
         raise InputError(f"{where}: {name} is no mapping")
     for key in value if keys else ():
-        if key not in keys:
-            raise InputError(f"{document.where((*path, key))}: {key!r} is no key of {name}{did_you_mean(str(key), keys)}; known: {', '.join(keys)}")
+        if key not in (known := (*keys, *may)):
+            raise InputError(f"{document.where((*path, key))}: {key!r} is no key of {name}{did_you_mean(str(key), known)}; known: {', '.join(known)}")
     missing = [key for key in keys if key not in value and key != "format"]
     if missing:
         raise InputError(f"{where}: {name} lacks {', '.join(missing)}")

@@ -116,7 +116,7 @@ def test_an_import_killed_between_two_renames_is_taken_back_by_the_next(renames:
 
 
 def test_what_follows_the_renames_takes_them_back_when_it_fails(space: Workspace, query: Path, monkeypatch: pytest.MonkeyPatch):
-    def interrupt(_space: Workspace) -> Path:
+    def interrupt(_space: Workspace, _staged: Workspace) -> Path:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.stages import derive_node
 from harness.stages.compare import baselines, check
 from harness.stages.importing import doors, making, naming, neighbours, source, sources, staging
 from harness.stages.render import serving
-from harness.stores import captures, golden_reader, goldens
+from harness.stages.review import proposing
+from harness.stores import captures, golden_reader, goldens, pending
 from harness.tables import drivers
 from harness.tables.shipped import shipped
 from harness.text import joining, scrub
@@ -20,8 +22,6 @@ from harness.text.transcript import VIEW_LIST, VIEW_QUERY
 from harness.words.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from harness.stages.compare.case import Case
     from harness.stages.derive_node import Learnt
     from harness.stages.importing.doors import Content
@@ -39,7 +39,7 @@ class Imported:
     ``readings``: leaves by kind (value, state, literal, list, unmodelled) and ``elements``, their sum; ``states``: texts that stand for states
     -> how often; ``unmodelled``: path -> text; ``scrubbed``: family of identifiers -> distinct values replaced; ``learnt``: the driver node
     written, None when the version's own node explains everything; ``residue``: lines that still look like identifiers; ``cases``: the proof,
-    one a view; ``written``: the files.
+    one a view; ``written``: the files, or, when it is ``pending``, the folder of the proposal.
     """
 
     id: str
@@ -54,6 +54,7 @@ class Imported:
     cases: list[Case]
     written: list[Path]
     notes: tuple[str, ...] = field(default=())
+    pending: bool = False
 
     @property
     def parity(self) -> bool:
@@ -62,10 +63,10 @@ class Imported:
 
 
 class KnownError(InputError):
-    """The files are those of a capture that the workspace has: ``id``."""
+    """The files are those of a capture that the workspace has, or that is pending in it: ``id``."""
 
-    def __init__(self, known: str) -> None:
-        super().__init__(f"already imported as {known}: the files have the same hashes; give --id to keep a second copy")
+    def __init__(self, known: str, how: str = "imported") -> None:
+        super().__init__(f"already {how} as {known}: the files have the same hashes; give --id to keep a second copy")
         self.id = known
 
 
@@ -94,45 +95,62 @@ class _Given:
         return None if self.query is None else self.query.get("driver_version")
 
 
-def run(space: Workspace, files: list[Path], name: str | None = None, given_source: str | None = None, *, edited: bool = False) -> Imported:
+def run(
+    space: Workspace,
+    files: list[Path],
+    name: str | None = None,
+    given_source: str | None = None,
+    *,
+    edited: bool = False,
+    propose: bool = False,
+) -> Imported:
     """Import ``files`` (a query, a list, or both of one node; ``-`` is standard input) into ``space``: `run_contents` with what they hold.
 
     ``given_source``: the words of ``--source``.  Raises InputError for files that cannot be read or hold no capture, UsageError for words
     that are no text.
     """
-    return run_contents(space, doors.read_all(files), name, sources.parse(given_source), edited=edited)
+    return run_contents(space, doors.read_all(files), name, sources.parse(given_source), edited=edited, propose=propose)
 
 
-def run_contents(space: Workspace, contents: list[Content], name: str | None, origin: captures.Source, *, edited: bool = False) -> Imported:
+def run_contents(
+    space: Workspace, contents: list[Content], name: str | None, origin: captures.Source, *, edited: bool = False, propose: bool = False
+) -> Imported:
     """Import ``contents`` (a query, a list, or both of one node), which come from ``origin``, into ``space`` as ``name`` (proposed when None).
 
-    Nothing is written before everything is made and rendered; then it is renamed into place.  Raises InputError for contents that are no
-    captures, disagree, or an id that exists, KnownError for ones that were imported under a proposed id; UsageError for more contents than
+    Nothing is written before everything is made and rendered; then it is renamed into place, or, where a capture of that ``name`` is there
+    already or with ``propose``, laid down as pending.  Raises InputError for contents that are no captures, disagree, or give what is there
+    already, KnownError for ones that were imported under a proposed id; UsageError for more contents than
     views; GateError for a capture whose driver node would no longer print another capture of the workspace.
     """
     given = _read(contents, edited=edited)
     for _ in range(ATTEMPTS - 1):
         with contextlib.suppress(staging.MovedError):
-            return _run(space, given, name, origin)
-    return _run(space, given, name, origin)
+            return _run(space, given, name, origin, propose=propose)
+    return _run(space, given, name, origin, propose=propose)
 
 
-def _run(space: Workspace, given: _Given, name: str | None, origin: captures.Source) -> Imported:
+def _run(space: Workspace, given: _Given, name: str | None, origin: captures.Source, *, propose: bool) -> Imported:
     """One attempt; MovedError where another import was quicker to change the driver nodes that this one began with."""
     staging.sweep(space)
     if name is None:
         _check_new(space, given)
     chosen = name or naming.propose(source.names(given.first), given.driver, _products(space), staging.taken(space))
-    staging.check_free(space, chosen)
+    again = captures.exists(space.captures, chosen)
+    if not again:
+        staging.check_free(space, chosen)
     with staging.stage(space) as staged:
         learnt = _learn(staged, given)
         made = making.profile(given.first, chosen, staged.root)
         goldens.write_whole(staged.profile_path(chosen), made.text.encode())
-        _write(staged, given, chosen, origin)
+        _write(staged, given, chosen, _origin(space, chosen, origin, again=again))
         _baseline(staged, given, chosen)
         cases = check.check(staged, [chosen])
         neighbours.hold(staged, space, chosen, learnt)
-        written = staging.settle(staged, space, chosen, None if learnt is None else learnt.version, lambda: sources.write(space))
+        node = None if learnt is None else learnt.version
+        if again or propose:
+            written = proposing.reimport(staged, space, chosen, node, sum(len(case.findings) for case in cases))
+        else:
+            written = _settle(staged, space, chosen, node)
     return Imported(
         id=chosen,
         kind=given.first.kind,
@@ -145,14 +163,36 @@ def _run(space: Workspace, given: _Given, name: str | None, origin: captures.Sou
         residue=[f"line {left.line}: {left.family}: {left.text}" for data in given.scrubbed.values() for left in scrub.residue(data)],
         cases=cases,
         written=written,
+        pending=again or propose,
         notes=(*_notes(given), *_doctype(space, given), *_left_out(given)),
     )
+
+
+def _settle(staged: Workspace, space: Workspace, name: str, node: str | None) -> list[Path]:
+    """Rename a new capture and all that belongs to it into place; the files, without the list of sources, which changes with each."""
+    index = Path(space.captures.name, sources.NAME)
+    places = [index, *staging.places(space, name)]
+    if node is not None:
+        places.insert(0, Path("profiles", "drivers", f"{node}.yaml"))
+
+    def ready() -> None:
+        staging.check_free(space, name)
+        sources.write(space, staged)
+
+    return [path for path in staging.settle(staged, space, places, ready=ready) if path != space.root / index]
+
+
+def _origin(space: Workspace, name: str, given: captures.Source, *, again: bool) -> captures.Source:
+    """Where a capture comes from: as ``given``; where nothing is, as the capture that is there says."""
+    if again and given == captures.Source():
+        return captures.load_sidecar(space.captures / name / captures.SIDECAR).source
+    return given
 
 
 def _check_new(space: Workspace, given: _Given) -> None:
     """The same files under a second proposed name would be an id twice; a name given with ``--id`` says that this is wanted."""
     hashes = {view: golden_reader.sha256(data) for view, data in given.raw.items()}
-    for stored in sorted(space.captures.glob("*/sidecar.yaml")):
+    for stored in [*sorted(space.captures.glob("*/sidecar.yaml")), *sorted(space.root.glob(f"{pending.FOLDER}/*/captures/*/sidecar.yaml"))]:
         try:
             if not all(digest.encode() in stored.read_bytes() for digest in hashes.values()):
                 continue  # no need to understand it
@@ -160,7 +200,7 @@ def _check_new(space: Workspace, given: _Given) -> None:
         except (InputError, OSError):
             continue  # the check says what is wrong with it
         if hashes.items() <= {view: one.raw for view, one in sidecar.views.items()}.items():
-            raise KnownError(sidecar.id)
+            raise KnownError(sidecar.id, "imported" if stored.parent.parent == space.captures else "pending")
 
 
 def _left_out(given: _Given) -> list[str]:

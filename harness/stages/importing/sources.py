@@ -42,18 +42,20 @@ def parse(text: str | None) -> Source:
     return Source(**pairs, text=words or None)
 
 
-def write(space: Workspace) -> Path:
-    """Write captures/SOURCES.md anew; its path."""
-    path = space.captures / NAME
-    write_whole(path, table(space).encode())
+def write(space: Workspace, staged: Workspace | None = None) -> Path:
+    """Write captures/SOURCES.md anew; its path.  With ``staged``, into that workspace, as it will be once ``space`` has its captures."""
+    path = (staged or space).captures / NAME
+    write_whole(path, table(space, staged or space).encode())
     return path
 
 
-def table(space: Workspace) -> str:
-    """The text of captures/SOURCES.md."""
+def table(space: Workspace, staged: Workspace | None = None) -> str:
+    """The text of captures/SOURCES.md; what is in ``staged`` counts before what ``space`` has."""
     rows = []
-    for name in space.ids():
-        sidecar = captures.load_sidecar(space.captures / name / captures.SIDECAR)
+    own = set() if staged is None else set(staged.ids())
+    for name in sorted(own | set(space.ids())):
+        folder = (staged.captures if staged is not None and name in own else space.captures) / name
+        sidecar = captures.load_sidecar(folder / captures.SIDECAR)
         source = sidecar.source
         cells = (name, sidecar.driver, source.repository, source.commit, source.path, source.licence, source.text)
         rows.append("| " + " | ".join(_cell(cell) for cell in cells) + " |\n")

@@ -1,16 +1,21 @@
-"""A workspace in the making: everything an import writes stands in a hidden folder first and is renamed into place when it is whole."""
+"""A workspace in the making: everything a command writes stands in a hidden folder first and is renamed into place when it is whole.
+
+The one way in which captures, profiles, goldens, driver nodes and proposals change: what was renamed is in place whole, or is taken back.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from harness.stages.compare import baselines
+from harness.stores import pending
 from harness.stores.goldens import write_whole
 from harness.stores.images import key_of
 from harness.stores.workspace import Workspace
@@ -19,10 +24,12 @@ from harness.words.errors import GateError, InputError, MissingError, NvparityEr
 PREFIX = ".import-"
 JOURNAL, BEFORE, NODES = "settling", "before", "nodes"
 """In a staged workspace: the list of what is being renamed into place, what that replaces, and the digest of the driver nodes it began with."""
+PUT, DROP = "put", "drop"
+"""What a line of the list does with its place: fill it from the staged workspace, or empty it."""
 
 
 class MovedError(GateError):
-    """The driver nodes are no longer those that the import began with."""
+    """The driver nodes are no longer those that the work began with."""
 
 
 @contextlib.contextmanager
@@ -72,7 +79,7 @@ def borrow(staged: Workspace, space: Workspace, names: list[str]) -> None:
 
 
 def sweep(space: Workspace) -> None:
-    """Remove the staged workspaces that killed imports left behind, and what those had put into place of captures they did not finish.
+    """Remove the staged workspaces that killed commands left behind, and take back what those had put into place without finishing.
 
     Raises MissingError where ``space`` cannot be opened.
     """
@@ -80,16 +87,28 @@ def sweep(space: Workspace) -> None:
         with _held(space.root):
             for folder in sorted(space.root.glob(f"{PREFIX}*")):
                 with contextlib.suppress(OSError), _held(folder, wait=False):  # an import that runs holds its own
-                    _undo(folder, space)
+                    steps = _steps(folder)
+                    if not _finished(folder, space, steps):
+                        _undo(folder, space, steps)
                     shutil.rmtree(folder, ignore_errors=True)
     except OSError as error:
         raise MissingError(f"{space.root}: cannot be opened: {error.strerror}") from error
 
 
+def interrupted(space: Workspace) -> list[str]:
+    """Places that a killed command may have left half changed; ``sweep`` takes them back.  A command that still runs is not meant."""
+    found: list[str] = []
+    for folder in sorted(space.root.glob(f"{PREFIX}*")):
+        with contextlib.suppress(OSError), _held(folder, wait=False):
+            steps = _steps(folder)
+            found += [] if _finished(folder, space, steps) else [place for _, place in steps]
+    return found
+
+
 def taken(space: Workspace) -> set[str]:
-    """Every id of which anything exists in ``space``."""
+    """Every id of which anything exists in ``space``, pending or in place."""
     files = [*space.profiles.glob("*.yaml"), *space.golden.glob("*.yaml"), *(space.golden / baselines.FOLDER).glob("*.yaml")]
-    return {*(path.stem for path in files), *(path.name for path in space.captures.glob("*"))}
+    return {*(path.stem for path in files), *(path.name for path in space.captures.glob("*")), *pending.ids(space)}
 
 
 def check_free(space: Workspace, name: str) -> None:
@@ -99,64 +118,81 @@ def check_free(space: Workspace, name: str) -> None:
             raise InputError(f"{path}: exists; choose another id with --id, or remove it first")
 
 
-def settle(staged: Workspace, space: Workspace, name: str, node: str | None, last: Callable[[], object]) -> list[Path]:
-    """Rename what ``staged`` holds of ``name`` (and the driver node called ``node``) into ``space``, then call ``last``; the paths.
+def settle(
+    staged: Workspace, space: Workspace, places: Sequence[Path], drops: Sequence[Path] = (), ready: Callable[[], object] = lambda: None
+) -> list[Path]:
+    """Rename what ``staged`` holds at ``places`` into ``space`` and take ``drops`` away; both are paths from the root.  The paths renamed.
 
-    The capture's folder comes last: an id exists once it is there.  A failure, ``last``'s too, takes back what was renamed; what a killed
-    import leaves, the next one takes back.  One import at a time settles in a workspace.
+    A place may hold a file or a folder, which is replaced.  ``ready`` is called when no other command can settle in ``space`` any more and before
+    anything is renamed: it may raise, and may still write into ``staged``.  A failure takes back what was renamed; what a killed command leaves,
+    the next one takes back.  Raises MovedError where the driver nodes changed meanwhile, MissingError where ``space`` cannot be written.
     """
-    targets = _targets(space, name)
-    if node is not None:
-        targets.insert(0, space.profiles / "drivers" / f"{node}.yaml")
-    moves = [(staged.root / path.relative_to(space.root), path) for path in targets]
-    moves = [(source, target) for source, target in moves if source.exists()]
     try:
         with _held(space.root):
-            check_free(space, name)
+            ready()
             if (staged.root / NODES).read_text("utf-8") != _nodes(space):
-                raise MovedError(f"{space.profiles}: another import changed the driver nodes meanwhile; nothing was written, import again")
-            _note(staged.root, space, [target for _, target in moves])
+                raise MovedError(f"{space.profiles}: another command changed the driver nodes meanwhile; nothing was written, do it again")
+            steps = [(PUT, str(place)) for place in places if (staged.root / place).exists()]
+            steps += [(DROP, str(place)) for place in drops if os.path.lexists(space.root / place)]
+            _note(staged.root, space, steps)
             try:
-                for source, target in moves:
-                    target.parent.mkdir(parents=True, exist_ok=True)
-                    source.rename(target)
-                last()
+                for verb, place in steps:
+                    _step(staged.root, space, verb, place)
             except BaseException:
-                if not (staged.captures / name).exists():
-                    (space.captures / name).rename(staged.captures / name)
-                _undo(staged.root, space)
+                _undo(staged.root, space, steps)
                 raise
             (staged.root / JOURNAL).unlink()
     except OSError as error:
         raise MissingError(f"{space.root}: cannot be written: {error.strerror}") from error
-    return [target for _, target in moves]
+    return [space.root / place for verb, place in steps if verb == PUT]
 
 
-def _note(folder: Path, space: Workspace, targets: list[Path]) -> None:
-    """Write down, before the first rename, where things go and keep a copy of what they replace."""
-    for target in targets:
+def _note(folder: Path, space: Workspace, steps: list[tuple[str, str]]) -> None:
+    """Write down, before the first rename, what is done, and keep a copy of the files that are replaced."""
+    for _, place in steps:
+        kept, target = folder / BEFORE / place, space.root / place
+        kept.parent.mkdir(parents=True, exist_ok=True)
         if target.is_file():
-            (folder / BEFORE).mkdir(exist_ok=True)
-            shutil.copy2(target, folder / BEFORE / target.name)
-    write_whole(folder / JOURNAL, "".join(f"{target.relative_to(space.root)}\n" for target in targets).encode())
+            shutil.copy2(target, kept)
+    write_whole(folder / JOURNAL, json.dumps(steps).encode())
 
 
-def _undo(folder: Path, space: Workspace) -> None:
-    """Take back what the import of ``folder`` renamed into ``space``, unless its capture is in place: then it had finished."""
+def _step(folder: Path, space: Workspace, verb: str, place: str) -> None:
+    source, target, kept = folder / place, space.root / place, folder / BEFORE / place
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if target.is_dir():
+        target.rename(kept)
+    elif verb == DROP:
+        target.unlink()
+    if verb == PUT:
+        source.rename(target)
+
+
+def _steps(folder: Path) -> list[tuple[str, str]]:
+    """What the command of ``folder`` was doing; nothing where it had not begun or had finished."""
     journal = folder / JOURNAL
-    if not journal.is_file():
-        return
-    places = [Path(line) for line in journal.read_text("utf-8").splitlines()]
-    if any(place.parts[0] == space.captures.name and not (folder / place).exists() for place in places):
-        return
-    for place in places:
-        if (folder / place).exists():
-            continue  # not renamed yet
-        kept = folder / BEFORE / place.name
-        if kept.is_file():
-            kept.replace(space.root / place)
-        else:
-            (space.root / place).unlink(missing_ok=True)
+    return [(verb, place) for verb, place in json.loads(journal.read_bytes())] if journal.is_file() else []
+
+
+def _finished(folder: Path, space: Workspace, steps: list[tuple[str, str]]) -> bool:
+    """Whether every step was done: then nothing is taken back."""
+    return all(not os.path.lexists((folder if verb == PUT else space.root) / place) for verb, place in steps)
+
+
+def _undo(folder: Path, space: Workspace, steps: list[tuple[str, str]]) -> None:
+    """Take ``steps`` back, the last one first; one that was not done, or is taken back already, changes nothing."""
+    for verb, place in reversed(steps):
+        source, target, kept = folder / place, space.root / place, folder / BEFORE / place
+        if verb == PUT and not os.path.lexists(source) and os.path.lexists(target):
+            source.parent.mkdir(parents=True, exist_ok=True)
+            target.rename(source)
+        if os.path.lexists(kept):
+            kept.replace(target)
+
+
+def places(space: Workspace, name: str) -> list[Path]:
+    """Where what belongs to the capture ``name`` stands, from the root of ``space``; the capture's own folder last."""
+    return [target.relative_to(space.root) for target in _targets(space, name)]
 
 
 def _targets(space: Workspace, name: str) -> list[Path]:
