@@ -37,6 +37,7 @@ def lacking(requirement: str, reason: str) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     required()
+    os.environ.pop("CI", None)  # under it nothing is written; the tests that want it set it
     for number in (signal.SIGHUP, signal.SIGQUIT):  # nohup, and a shell's "&", have them ignored, and every command under test inherits that
         signal.signal(number, signal.SIG_DFL)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -11,8 +11,10 @@ import click
 from harness.cli import consoles, options
 from harness.reports import document, junit, table
 from harness.stages.compare import check, drift, rules, ruling
+from harness.stages.importing import staging
+from harness.stores import pending
 from harness.stores.workspace import Workspace
-from harness.words.errors import EXIT_GATE, EXIT_PARITY, MissingError, NothingError, UsageError
+from harness.words.errors import EXIT_GATE, EXIT_PARITY, GateError, MissingError, NothingError, UsageError
 
 
 @click.command("check")
@@ -20,19 +22,32 @@ from harness.words.errors import EXIT_GATE, EXIT_PARITY, MissingError, NothingEr
 @options.root
 @click.option("--renderer", type=click.Choice(["builtin"]), default="builtin", show_default=True, help="What writes the text from the library.")
 @options.rules_file
+@options.ci
 @options.json_file
 @click.option("--junit", "junit_file", metavar="FILE", type=click.Path(), help="Also write the result as JUnit XML ('-': to standard output).")
-def command(names: tuple[str, ...], root: str | None, renderer: str, rules_file: str | None, json_file: str | None, junit_file: str | None) -> int:
+def command(
+    names: tuple[str, ...],
+    root: str | None,
+    renderer: str,
+    rules_file: str | None,
+    json_file: str | None,
+    junit_file: str | None,
+    *,
+    ci: bool | None,
+) -> int:
     """Render each capture (all of them without ID) from the mock library and compare it with what the real node printed.
 
     Hashes decide; where they differ, every difference is listed.  Without ID, files that
     belong to no capture fail the gate too.  Exit status 0 is parity: no finding left.
+    What is pending is counted and never compared; in CI it fails the gate.
     A rule (golden/rules.yaml) that is expired or does nothing fails the gate by name.
     Outside a workspace the boards shipped with nvparity are checked.
     """
     if json_file == junit_file == "-":
         raise UsageError("--json and --junit cannot both go to standard output")
     space = _workspace(root)
+    if halves := staging.interrupted(space):
+        raise GateError(f"{', '.join(halves)}: half done by a command that was killed; nvparity pending takes it back")
     chosen = space.select(names)
     if not chosen:
         raise NothingError(f"{space.captures}: no captures; nvparity import makes one")
@@ -40,10 +55,13 @@ def command(names: tuple[str, ...], root: str | None, renderer: str, rules_file:
     cases = check.check(space, chosen, renderer, ruled)
     uses = ruling.uses(ruled, cases, space.ids(), check.VERSION)
     orphans = [] if names else drift.of_workspace(space)
+    waiting = pending.ids(space)
+    if options.in_ci(ci):
+        orphans += [f"{pending.place(name)}: pending; accept or reject it" for name in waiting]
     stream = sys.stderr if "-" in (json_file, junit_file) else sys.stdout
     console = consoles.Whole(stream)
-    table.check(cases, console, orphans, uses, console.width if stream.isatty() or "COLUMNS" in os.environ else None)
-    options.emit(json_file, lambda: document.check(cases, orphans, uses))
+    table.check(cases, console, orphans, uses, console.width if stream.isatty() or "COLUMNS" in os.environ else None, waiting)
+    options.emit(json_file, lambda: document.check(cases, orphans, uses, waiting))
     if junit_file is not None:
         options.deliver(junit_file, junit.check(cases, orphans, uses))
     good = all(case.parity for case in cases) and not orphans and not any(use.problem for use in uses)

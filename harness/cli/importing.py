@@ -19,22 +19,37 @@ from harness.words.errors import EXIT_GATE, EXIT_PARITY, NothingError, UsageErro
 @click.option("--id", "name", metavar="ID", help="Name of the capture: letters, digits, '.', '_', '-' (default: <board>-x<count>_<driver>).")
 @click.option("--source", metavar="TEXT", help="Where it comes from: repository=... commit=... path=... licence=..., or words.")
 @click.option("--kind", type=click.Choice(["edited"]), help="The text was changed by hand: it is kept and read, not compared.")
+@click.option("--pending", "propose", is_flag=True, help="Propose the capture (nvparity review) instead of writing it.")
+@options.ci
 @options.root
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON instead of in words.")
-def command(files: tuple[str, ...], name: str | None, source: str | None, kind: str | None, root: str | None, as_json: bool) -> int:
+def command(
+    files: tuple[str, ...],
+    name: str | None,
+    source: str | None,
+    kind: str | None,
+    root: str | None,
+    *,
+    propose: bool,
+    ci: bool | None,
+    as_json: bool,
+) -> int:
     """Import what nvidia-smi wrote: a query (`nvidia-smi -q -x`), a list (`nvidia-smi -L`), or both of one node.
 
     '-' is standard input. A file may be packed with gzip, or be a bug report that holds the XML. Of a folder every capture is imported,
     each told apart by its bytes; a MANIFEST.tsv in it says where they come from.
 
     Identifiers are replaced before anything is written. What the driver tree does not know of this driver version becomes a node of the
-    workspace, printed for review. At the end the mock is rendered and compared: exit status 0 is parity.
+    workspace, printed for review. At the end the mock is rendered and compared: exit status 0 is parity. With the ID of a capture that is there,
+    nothing is replaced: what is another now is pending until `nvparity review` or `nvparity accept`.
     """
     space = Workspace.find(root)
+    options.refuse_in_ci(ci, space, "import")
     given = [Path(file) for file in files]
     if any(path.is_dir() for path in given):
-        return _folder(space, given, name, source, kind == "edited", as_json)
-    made = pipeline.run(space, given, None if name is None else check_id(name), source, edited=kind == "edited")
+        return _folder(space, given, name, source, kind == "edited", propose, as_json)
+    chosen = None if name is None else check_id(name)
+    made = pipeline.run(space, given, chosen, source, edited=kind == "edited", propose=propose)
     if as_json:
         options.emit("-", lambda: imported.to_json(made))
     else:
@@ -43,7 +58,7 @@ def command(files: tuple[str, ...], name: str | None, source: str | None, kind: 
     return EXIT_PARITY if made.parity else EXIT_GATE
 
 
-def _folder(space: Workspace, given: list[Path], name: str | None, source: str | None, edited: bool, as_json: bool) -> int:
+def _folder(space: Workspace, given: list[Path], name: str | None, source: str | None, edited: bool, propose: bool, as_json: bool) -> int:
     """Import a folder; the highest exit status of its imports."""
     from rich.console import Console  # not before a folder is asked for: one file needs none of it
 
@@ -56,7 +71,7 @@ def _folder(space: Workspace, given: list[Path], name: str | None, source: str |
     if name is not None:
         raise UsageError("--id names one capture; those of a folder get the names that are proposed")
     planned = folder.plan(given[0], sources.parse(source), edited=edited)
-    done = folder_report.watched(folder.run(space, planned), planned.total, Console(stderr=True))
+    done = folder_report.watched(folder.run(space, planned, propose=propose), planned.total, Console(stderr=True))
     outcomes = [*done, *planned.settled]
     if not outcomes:
         raise NothingError(f"{given[0]}: no files in it")

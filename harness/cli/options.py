@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import getpass
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.words.errors import InputError, MissingError
+from harness.stores import pending
+from harness.words.errors import GateError, InputError, MissingError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from harness.stores.workspace import Workspace
 
 
 def _named(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
@@ -39,6 +44,31 @@ output_file = click.option(
     callback=_named,
     help="Where the image goes (default: PROFILE.nvpimg beside the profile).",
 )
+by = click.option("--by", metavar="NAME", callback=_named, help="Who decides, kept in the golden (default: your login name).")
+ci = click.option("--ci/--no-ci", default=None, help="Write nothing, and fail on what is pending (default: as the variable CI says).")
+
+
+def in_ci(flag: bool | None) -> bool:
+    """Whether this run is one of CI: as ``--ci`` or ``--no-ci`` says, else whether the variable CI is set to anything but 0, false or nothing."""
+    return os.environ.get("CI", "").lower() not in ("", "0", "false") if flag is None else flag
+
+
+def refuse_in_ci(flag: bool | None, space: Workspace, command: str) -> None:
+    """Raise GateError, naming what is pending, where nothing may be written."""
+    if not in_ci(flag):
+        return
+    waiting = ", ".join(pending.ids(space))
+    raise GateError(f"in CI nothing is written: run nvparity {command} elsewhere, or with --no-ci" + (f"; pending: {waiting}" if waiting else ""))
+
+
+def person(given: str | None) -> str:
+    """Who decides: ``given``, else the login name."""
+    if given is not None:
+        return given
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError) as error:
+        raise UsageError("this account has no name: give one with --by") from error
 
 
 def emit(json_file: str | None, made: Callable[[], Any]) -> None:

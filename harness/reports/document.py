@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 VERSION = 1
 
 
-def check(cases: Iterable[Case], drift: Iterable[str] = (), uses: Iterable[Use] = ()) -> dict[str, Any]:
+def check(cases: Iterable[Case], drift: Iterable[str] = (), uses: Iterable[Use] = (), pending: Iterable[str] = ()) -> dict[str, Any]:
     """The document of a check: ``version``, ``cases``, ``totals`` (cases, the counts, findings, rows), ``drift`` of files that belong to no case,
-    ``rules`` (what became of each).
+    ``rules`` (what became of each), ``pending``: ids for which something is proposed.
     """
     listed = list(cases)
     counts, rows = total(listed)
@@ -31,7 +31,8 @@ def check(cases: Iterable[Case], drift: Iterable[str] = (), uses: Iterable[Use] 
         "findings": sum(len(case.findings) for case in listed),
     }
     rules = [_use(use) for use in uses]
-    return {"version": VERSION, "cases": [_case(case) for case in listed], "totals": totals, "drift": list(drift), "rules": rules}
+    found = {"version": VERSION, "cases": [_case(case) for case in listed], "totals": totals}
+    return {**found, "drift": list(drift), "rules": rules, "pending": list(pending)}
 
 
 def _use(use: Use) -> dict[str, Any]:

@@ -29,11 +29,13 @@ def lines(made: Imported, root: Path) -> Iterator[str]:
     yield from (f"  note: {note}" for note in made.notes)
     yield from _listed("unmodelled", [f"{path}: {text!r}" for path, text in made.unmodelled.items()])
     yield from _node(made)
-    yield from (f"  wrote {path.relative_to(root)}" for path in made.written)
+    yield from (f"  {'proposed' if made.pending else 'wrote'} {path.relative_to(root)}" for path in made.written)
     for case in made.cases:
         yield from _listed("finding", [table.line_of(finding) for finding in case.findings])
         yield from (f"  drift: {line}" for line in case.drift)
     yield f"  {outcome(made)}"
+    if made.pending:
+        yield f"  pending: nvparity review {made.id} shows the differences, nvparity accept {made.id} takes it, nothing else changed"
 
 
 def to_json(made: Imported) -> dict[str, Any]:
@@ -50,6 +52,7 @@ def to_json(made: Imported) -> dict[str, Any]:
         "node": None if made.learnt is None else {"version": made.learnt.version, "changes": list(made.learnt.changes)},
         "notes": list(made.notes),
         "residue": made.residue,
+        "pending": made.pending,
         "written": [str(path) for path in made.written],
         "check": document.check(made.cases),
     }

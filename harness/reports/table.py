@@ -24,10 +24,18 @@ DROPPED = ("layout", "baselines", "rules", "assumed", "unmodelled", "gpus", "dri
 _TEXTS = ("capture", "driver", "layout", "bytes", "baselines")
 
 
-def check(cases: Iterable[Case], console: Console, drift: Iterable[str] = (), uses: Iterable[Use] = (), width: int | None = None) -> None:
+def check(
+    cases: Iterable[Case],
+    console: Console,
+    drift: Iterable[str] = (),
+    uses: Iterable[Use] = (),
+    width: int | None = None,
+    pending: Iterable[str] = (),
+) -> None:
     """Print the cases on ``console``: a table, the first findings of each, ``drift`` of other files, rules, a last line with the outcome.
 
     ``width``: columns of the terminal, which columns of the table are chosen by; None for a pipe or a log, which lose nothing.
+    ``pending``: ids for which something is proposed, which was not compared.
     """
     listed, others, ruled = list(cases), list(drift), list(uses)
     shown = list(COLUMNS)
@@ -46,6 +54,8 @@ def check(cases: Iterable[Case], console: Console, drift: Iterable[str] = (), us
         console.print(Text(f"drift: {line}"))
     for use in ruled:
         console.print(Text(f"rule {use.line}"))
+    if waiting := list(pending):
+        console.print(Text(f"{len(waiting)} pending, not compared (nvparity review): {', '.join(waiting)}"))
     console.print(Text(summary(listed, len(others), sum(1 for use in ruled if use.problem))))
 
 

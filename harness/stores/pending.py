@@ -96,12 +96,19 @@ def load(space: Workspace, name: str) -> Proposal:
 
     Raises InputError, naming the file, for one that was changed since or is not sound: what nobody proposed cannot be accepted.
     """
-    folder = space.root / place(check_id(name))
-    proposal = _load(folder / PROPOSAL)
+    folder, proposal = space.root / place(name), read(space, name)
     for change in proposal.changes:
         if digest(folder / change.file) != change.new:
             raise InputError(f"{folder / change.file}: not the file that was proposed; reject {name} and have it proposed again")
     return proposal
+
+
+def read(space: Workspace, name: str) -> Proposal:
+    """The proposal for ``name``, without a look at its files.  Raises InputError with file and line."""
+    folder = space.root / place(check_id(name))
+    if not (folder / PROPOSAL).is_file():
+        raise InputError(f"{folder}: no {PROPOSAL} in it: nothing that nvparity proposed; remove it")
+    return _load(folder / PROPOSAL)
 
 
 def digest(path: Path) -> str | None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from harness.stages.importing.source import Source
-    from harness.stores.captures import Capture
+    from harness.stores.captures import Capture, Sidecar
     from harness.stores.goldens import Golden
 
 _NOT_PROFILES = {"boards"}
@@ -53,6 +53,16 @@ def of_workspace(space: Workspace) -> list[str]:
     profiles = {*space.profile_ids(), *Workspace(shipped()).profile_ids()}
     lost = [(short, target) for short, target in space.short_names().items() if target not in profiles]
     return found + [f"profiles/boards.yaml: {short} stands for {target}, which is no profile" for short, target in lost]
+
+
+def unreferenced(space: Workspace) -> list[Path]:
+    """Files of profiles/ and golden/ that belong to no capture, and stray files beside one's own, as paths from the root."""
+    known = set(space.ids())
+    folders = ((space.profiles, known | _NOT_PROFILES), (space.golden, known | _NOT_GOLDENS), (space.golden / baselines.FOLDER, known))
+    found = [folder / name for folder, names in folders for name in _orphans(folder, names)]
+    for name in sorted(known):
+        found += _strays(space, captures.load_sidecar(space.captures / name / captures.SIDECAR))
+    return [path.relative_to(space.root) for path in found]
 
 
 def _visible(folder: Path) -> list[Path]:
@@ -122,11 +132,14 @@ def _profile(space: Workspace, capture: Capture) -> Iterator[str]:
     pairs = zip_longest(due.splitlines(keepends=True), now.splitlines(keepends=True))
     differing = next((number for number, (one, other) in enumerate(pairs, 1) if one != other), None)
     if differing is not None:
-        yield f"profiles/{path.name}:{differing}: no longer what the capture derives into; nvparity derive {capture.sidecar.id} writes it again"
+        yield f"profiles/{path.name}:{differing}: no longer what the capture derives into; nvparity derive {capture.sidecar.id} proposes it again"
 
 
 def _files(space: Workspace, capture: Capture) -> Iterator[str]:
-    due = {captures.SIDECAR, *(captures.file_of(view, capture.texts) for view in capture.texts)}
-    for path in sorted(_visible(space.captures / capture.sidecar.id)):
-        if path.name not in due:
-            yield f"captures/{capture.sidecar.id}/{path.name}: no file of a capture"
+    for path in _strays(space, capture.sidecar):
+        yield f"captures/{capture.sidecar.id}/{path.name}: no file of a capture"
+
+
+def _strays(space: Workspace, sidecar: Sidecar) -> list[Path]:
+    due = {captures.SIDECAR, *(captures.file_of(view, sidecar.views) for view in sidecar.views)}
+    return [path for path in sorted(_visible(space.captures / sidecar.id)) if path.name not in due]

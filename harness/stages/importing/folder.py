@@ -101,20 +101,22 @@ def plan(folder: Path, origin: Origin, *, edited: bool = False) -> Plan:
     return Plan(tuple(sorted(_groups(list(first.values())), key=_order)), copies, tuple(settled))
 
 
-def run(space: Workspace, planned: Plan) -> Iterator[Outcome]:
-    """Import the groups of ``planned`` into ``space``, each whole or not at all; one outcome a group and a copy as soon as it is known."""
+def run(space: Workspace, planned: Plan, *, propose: bool = False) -> Iterator[Outcome]:
+    """Import the groups of ``planned`` into ``space``, or ``propose`` them, each whole or not at all; one outcome a group and a copy as soon as it
+    is known.
+    """
     for group in planned.groups:
-        done = _import(space, group)
+        done = _import(space, group, propose=propose)
         yield done
         for file in group:
             for copy in planned.copies.get(file.path, ()):
                 yield replace(done, files=(copy,), outcome=done.outcome if done.status else KNOWN, reason=f"the bytes of {file.path}", made=None)
 
 
-def _import(space: Workspace, group: tuple[_File, ...]) -> Outcome:
+def _import(space: Workspace, group: tuple[_File, ...], *, propose: bool) -> Outcome:
     files = tuple(file.path for file in group)
     try:
-        made = pipeline.run_contents(space, [file.content for file in group], None, group[0].origin, edited=group[0].edited)
+        made = pipeline.run_contents(space, [file.content for file in group], None, group[0].origin, edited=group[0].edited, propose=propose)
     except pipeline.KnownError as error:
         return Outcome(files, KNOWN, error.id)
     except NvparityError as error:

@@ -32,8 +32,11 @@ def changes(staged: Workspace, space: Workspace, places: Iterable[Path]) -> list
     return [change for change in found if change.old != change.new and not _same(staged, space, change)]
 
 
-def propose(staged: Workspace, space: Workspace, proposals: Sequence[Proposal]) -> list[Path]:
-    """Lay down ``proposals``, whose files stand in ``staged``, in ``space``, each in the place of an earlier one for its id; their folders."""
+def propose(staged: Workspace, space: Workspace, proposals: Sequence[Proposal], drops: Sequence[Path] = ()) -> list[Path]:
+    """Lay down ``proposals``, whose files stand in ``staged``, in ``space``, each in the place of an earlier one for its id; their folders.
+
+    ``drops``: places, from the root, that go at the same moment.
+    """
     for proposal in proposals:
         folder = staged.root / MADE / proposal.id
         for change in proposal.changes:
@@ -45,7 +48,7 @@ def propose(staged: Workspace, space: Workspace, proposals: Sequence[Proposal]) 
         target = staged.root / pending.place(proposal.id)
         target.parent.mkdir(exist_ok=True)
         folder.rename(target)
-    return staging.settle(staged, space, [pending.place(proposal.id) for proposal in proposals])
+    return staging.settle(staged, space, [pending.place(proposal.id) for proposal in proposals], drops)
 
 
 def reimport(staged: Workspace, space: Workspace, name: str, node: str | None, findings: int) -> list[Path]:

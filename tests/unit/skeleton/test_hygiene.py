@@ -42,7 +42,7 @@ def test_no_binary_is_committed() -> None:
 
 
 def test_no_golden_is_pending() -> None:
-    assert [tree.name(path) for path in tree.files() if ".pending" in path.name or path.suffix in {".orig", ".rej", ".bak"}] == []
+    assert [tree.name(path) for path in tree.files() if ".pending" in tree.name(path) or path.suffix in {".orig", ".rej", ".bak"}] == []
 
 
 def test_no_mark_of_unfinished_work_is_left() -> None:
