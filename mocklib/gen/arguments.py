@@ -20,7 +20,7 @@ class Arguments:
     """The roles of a function's parameters, by name.
 
     ``lists`` are the arrays that may be NULL for a count probe, ``count`` their count; ``texts`` maps a char buffer to its length parameter;
-    ``either`` are pointers of which not all may be NULL;
+    ``refused`` are the lists that the header calls invalid where they are NULL; ``either`` are pointers of which not all may be NULL;
     ``versions`` maps a struct parameter to {version: struct}; version numbers of ``plain`` structs are used as they are.
     """
 
@@ -28,6 +28,7 @@ class Arguments:
     handles: dict[str, str] = field(default_factory=dict)
     count: str | None = None
     lists: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
     texts: dict[str, str | None] = field(default_factory=dict)
     versions: dict[str, dict[int, str]] = field(default_factory=dict)
     plain: tuple[str, ...] = ()
@@ -49,6 +50,18 @@ def _lists(function: Function) -> tuple[str | None, tuple[str, ...]]:
         if arrays:
             return param.name, tuple(array.name for array in arrays)
     return None, ()
+
+
+def _documents(function: Function, header: Header) -> list[str]:
+    """What the header says of a function, each comment one line; an older call is documented by its newer one."""
+    found = [header.documents.get(name, "") for name in (function.name, *(f"{re.sub(r'_v[0-9]+$', '', function.name)}_v{number}" for number in (2, 3)))]
+    return [re.sub(r"\s*\n\s*\*\s*", " ", document) for document in found if document]
+
+
+def _refused(function: Function, lists: tuple[str, ...], header: Header) -> tuple[str, ...]:
+    """Lists whose NULL the header names among what is INVALID_ARGUMENT; NULL for any other is too small a list."""
+    said = [line for document in _documents(function, header)[:1] for line in re.findall(r"NVML_ERROR_INVALID_ARGUMENT([^@]*?)(?=\\ref|@|$)", document)]
+    return tuple(name for name in lists if any(re.search(rf"\\a {name} (?:is|are) NULL", line) for line in said))
 
 
 def _texts(function: Function) -> dict[str, str | None]:
@@ -77,9 +90,8 @@ def _versions(function: Function, param: Param, header: Header) -> dict[int, str
 def _either(function: Function, header: Header) -> tuple[str, ...]:
     """Pointers of which one may be NULL: the header says that the call is invalid if *both* are."""
     names = {param.name for param in function.params}
-    documents = [header.documents.get(name, "") for name in (function.name, f"{function.name}_v2")]  # an older call is documented by its newer one
-    for document in documents:
-        found = re.search(r"both\s+\\a (\w+) and \\a (\w+) are NULL", re.sub(r"\s*\n\s*\*\s*", " ", document))
+    for document in _documents(function, header):
+        found = re.search(r"both\s+\\a (\w+) and \\a (\w+) are NULL", document)
         if found and names.issuperset(found.groups()):
             return found.groups()
     return ()
@@ -94,6 +106,7 @@ def arguments_of(function: Function, header: Header) -> Arguments:
         handles={param.name: param.type.name for param in by_value if header.is_handle(param.type.name) and param.type.name != "nvmlDevice_t"},
         count=count,
         lists=lists,
+        refused=_refused(function, lists, header),
         texts=_texts(function),
         versions={param.name: found for param in function.params if (found := _versions(function, param, header))},
         plain=tuple(param.name for param in function.params if header.resolve(param.type.name) in PLAIN_VERSIONS and param.type.pointers == 1),

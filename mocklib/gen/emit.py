@@ -63,15 +63,16 @@ class FunctionWriter:
                 self.put(f"if (nvp_{HANDLE_KINDS[kind]}_check({name}) != NVML_SUCCESS)", "    return NVML_ERROR_INVALID_ARGUMENT;")
 
     def check_pointers(self) -> None:
-        """INVALID_ARGUMENT for NULL where something must be read or written; a list may be NULL only where its count is 0 (a probe).
+        """INVALID_ARGUMENT for NULL where something must be read or written.
 
-        So does a real library: nvmlDeviceGetSupportedMemoryClocks and nvmlVgpuInstanceGetAccountingPids of 550.163.01 refuse NULL with a count.
+        A list may be NULL where its count is 0 (a probe); with a count, NULL is INVALID_ARGUMENT where the header says so of that list.  Elsewhere the
+        header names a NULL count alone, and no list at all is too small a one: the handler answers INSUFFICIENT_SIZE and the count.
         """
         for name in required_pointers(self.function, self.roles):
             self.put(f"if (NVP_UNLIKELY({name} == NULL))", "    return NVML_ERROR_INVALID_ARGUMENT;")
 
-        if self.roles.count and self.roles.lists:
-            absent = " || ".join(f"{name} == NULL" for name in self.roles.lists)
+        if self.roles.count and self.roles.refused:
+            absent = " || ".join(f"{name} == NULL" for name in self.roles.refused)
             self.put(f"if (NVP_UNLIKELY(*{self.roles.count} != 0 && ({absent})))", "    return NVML_ERROR_INVALID_ARGUMENT;")
         if self.roles.either:
             self.put(f"if ({' && '.join(f'{name} == NULL' for name in self.roles.either)})", "    return NVML_ERROR_INVALID_ARGUMENT;")

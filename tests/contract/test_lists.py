@@ -25,11 +25,18 @@ def test_a_probe_says_how_long_the_list_is(serve: Serve) -> None:
     assert probe(nvml, "nvmlDeviceGetComputeRunningProcesses_v3", handle, 0) == (7, 2)
 
 
-@pytest.mark.parametrize("function", ["nvmlDeviceGetSupportedMemoryClocks", "nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetAccountingPids"])
-def test_a_count_without_a_list_is_invalid_and_stays_as_it_was(serve: Serve, function: str) -> None:
+def test_null_with_a_count_is_invalid_where_the_header_says_so_and_stays_as_it_was(serve: Serve) -> None:
     nvml, handle = serve()
-    assert probe(nvml, function, handle, 1) == (2, 1)
-    assert probe(nvml, function, handle, 99) == (2, 99)
+    for function in ("nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses"):  # the older one has no words of its own
+        assert probe(nvml, function, handle, 1) == (2, 1)
+        assert probe(nvml, function, handle, 99) == (2, 99)
+
+
+@pytest.mark.parametrize(("function", "number"), [("nvmlDeviceGetSupportedMemoryClocks", 3), ("nvmlDeviceGetAccountingPids", 2)])
+def test_null_with_a_count_is_too_small_a_list_where_the_header_calls_a_null_count_alone_invalid(serve: Serve, function: str, number: int) -> None:
+    nvml, handle = serve()
+    assert probe(nvml, function, handle, 1) == (7, number)
+    assert probe(nvml, function, handle, 99) == (7, number)
 
 
 def test_too_short_a_list_is_not_written(serve: Serve) -> None:

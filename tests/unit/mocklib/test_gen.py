@@ -28,6 +28,7 @@ nvmlReturn_t nvmlDeviceGetWord(nvmlDevice_t device, nvmlKind_t kind, unsigned in
 nvmlReturn_t nvmlDeviceGetTwo(nvmlDevice_t device, unsigned int *one, unsigned int *two);
 nvmlReturn_t nvmlDeviceGetText(nvmlDevice_t device, char *text, unsigned int length);
 nvmlReturn_t nvmlDeviceGetList(nvmlDevice_t device, unsigned int *itemCount, unsigned int *items);
+nvmlReturn_t nvmlDeviceGetPages(nvmlDevice_t device, unsigned int *pageCount, unsigned int *pages, unsigned int *stamps);
 nvmlReturn_t nvmlUnitGetWord(nvmlUnit_t unit, unsigned int *word);
 nvmlReturn_t nvmlVgpuInstanceGetWord(nvmlVgpuInstance_t vgpuInstance, unsigned int *word);
 """
@@ -40,6 +41,12 @@ SOURCE = f"""
  *      and \\a two are NULL
  */
 {RETURNS} nvmlDeviceGetTwo(
+/**
+ * \\ref NVML_ERROR_INVALID_ARGUMENT if \\a pageCount is NULL or
+ *      \\a pages is NULL
+ * \\ref NVML_ERROR_NOT_SUPPORTED if \\a stamps is NULL
+ */
+{RETURNS} nvmlDeviceGetPages(
 /**
  * \\ref NVML_ERROR_NOT_FOUND if there is none
  */
@@ -76,6 +83,13 @@ def test_lists_texts_and_pairs_are_told_apart(header: Any) -> None:
     two = arguments_of(header.functions["nvmlDeviceGetTwo"], header)
     assert two.either == ("one", "two")
     assert required_pointers(header.functions["nvmlDeviceGetTwo"], two) == []
+
+
+def test_a_list_is_refused_without_a_place_only_where_the_header_says_so(header: Any) -> None:
+    pages = arguments_of(header.functions["nvmlDeviceGetPages"], header)
+    assert (pages.lists, pages.refused) == (("pages", "stamps"), ("pages",))
+    assert "(pages == NULL)" in written(header, "nvmlDeviceGetPages")
+    assert "items == NULL" not in written(header, "nvmlDeviceGetList")
 
 
 def written(header: Any, name: str, entry: dict[str, Any] | None = None) -> str:
