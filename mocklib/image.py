@@ -14,11 +14,11 @@ from mocklib import fields as tables
 from mocklib import packing
 from mocklib.fields import FieldDef
 from mocklib.records import RecordWriter, array, part, read_record
-from mocklib.spec import Clock, FieldId, FieldValue, ImageError, ImageSpec, Pages, Process, Slot, Source, Track
+from mocklib.spec import Accounted, Clock, FieldId, FieldValue, ImageError, ImageSpec, Pages, Process, Slot, Source, Track
 from mocklib.structs import as_bytes, constants, structs
 
 __all__ = [
-    "Clock", "FieldId", "FieldValue", "ImageError", "ImageSpec", "ImageView", "Pages", "Process", "Slot", "Source", "Track",
+    "Accounted", "Clock", "FieldId", "FieldValue", "ImageError", "ImageSpec", "ImageView", "Pages", "Process", "Slot", "Source", "Track",
     "pack", "read", "replaceable", "seal", "write",
 ]  # fmt: skip
 

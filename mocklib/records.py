@@ -8,7 +8,7 @@ from typing import Any
 
 from mocklib import fields as tables
 from mocklib.fields import FieldDef
-from mocklib.spec import CLOCKS, KINDS, Clock, FieldValue, ImageError, ImageSpec, Pages, Process, Track
+from mocklib.spec import CLOCKS, KINDS, Accounted, Clock, FieldValue, ImageError, ImageSpec, Pages, Process, Track
 from mocklib.structs import constants, structs
 
 MASK = 0xFFFFFFFFFFFFFFFF
@@ -101,11 +101,13 @@ class RecordWriter:
     def _u32list(self, value: Any) -> tuple[int, int]:
         return self._add(self._words(value))
 
-    _pids = _u32list
+    def _accounted(self, value: Any) -> tuple[int, int]:
+        packed = self.ffi.new("struct nvp_accounted[]", [{**vars(process), "running": int(process.running)} for process in value])
+        return self._add(bytes(self.ffi.buffer(packed)))
 
     def _pages(self, value: Any) -> tuple[int, int]:
-        head = self.ffi.new("struct nvp_pages *", {"count": value.count, "known": len(value.addresses)})
-        return self._add(bytes(self.ffi.buffer(head)) + b"".join(int(address).to_bytes(8, "little") for address in value.addresses))
+        head = self.ffi.new("struct nvp_pages *", {"count": value.count, "known": len(value.addresses), "dated": len(value.timestamps)})
+        return self._add(bytes(self.ffi.buffer(head)) + b"".join(int(word).to_bytes(8, "little") for word in (*value.addresses, *value.timestamps)))
 
     def _entries(self, packed: Any, tails: list[bytes], member: str) -> tuple[int, int]:
         """An array of structs with one tail each; ``member`` of a struct becomes the offset of its tail in the record."""
@@ -243,17 +245,26 @@ def _variable(data: bytes, own: bytes, kind: str) -> Any:
         return own.decode("utf-8", "surrogateescape")
     if kind == "bytes":
         return own
-    if kind in {"u32list", "pids"}:
+    if kind == "u32list":
         return tuple(int.from_bytes(own[place : place + 4], "little") for place in range(0, len(own) - 3, 4))
     if kind == "pages":
-        count, known = (int.from_bytes(part(own, start, 8), "little") for start in (0, 8))
-        part(own, 16, 8 * known)
-        return Pages(count, tuple(int.from_bytes(own[16 + 8 * n : 24 + 8 * n], "little") for n in range(known)))
+        count, known, dated = (int.from_bytes(part(own, start, 8), "little") for start in (0, 8, 16))
+        words = part(own, 24, 8 * (known + dated))
+        numbers = tuple(int.from_bytes(words[place : place + 8], "little") for place in range(0, len(words), 8))
+        return Pages(count, numbers[:known], numbers[known:])
+    if kind == "accounted":
+        return tuple(_accounted(entry) for entry in array(own, "nvp_accounted", 0, len(own) // ffi.sizeof("struct nvp_accounted")))
     if kind == "clocktable":
         clocks = array(own, "nvp_memory_clock", 0, len(own) // ffi.sizeof("struct nvp_memory_clock"))
         tails = [part(data, clock.graphics, 4 * clock.graphics_count) for clock in clocks]
         return tuple((int(clock.mhz), _variable(data, tail, "u32list")) for clock, tail in zip(clocks, tails, strict=True))
     return tuple(_process(data, entry) for entry in array(own, "nvp_process", 0, len(own) // ffi.sizeof("struct nvp_process")))
+
+
+def _accounted(entry: Any) -> Accounted:
+    """One process of the accounting buffer."""
+    figures = (int(entry.gpu_utilization), int(entry.memory_utilization), int(entry.max_memory), int(entry.time_ms))
+    return Accounted(int(entry.pid), *figures, bool(entry.running))
 
 
 def _process(data: bytes, entry: Any) -> Process:

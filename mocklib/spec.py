@@ -26,8 +26,9 @@ class ImageError(ValueError):
 class FieldValue:
     """One field of the image.
 
-    ``value`` is by the field's type: int (u64, i64); str or bytes (string; a str keeps raw bytes by surrogateescape); bytes; tuple of int (u32list,
-    pids); tuple of (MHz, tuple of MHz) (clocktable); tuple of Process (processes); Pages (pages).  ``status`` is the nvmlReturn_t answered instead.
+    ``value`` is by the field's type: int (u64, i64); str or bytes (string; a str keeps raw bytes by surrogateescape); bytes; tuple of int (u32list);
+    tuple of (MHz, tuple of MHz) (clocktable); tuple of Process (processes); tuple of Accounted (accounted); Pages (pages).
+    ``status`` is the nvmlReturn_t answered instead.
     ``kind`` is 0 constant, 1 ramp (``rate`` units per second from the clock's instant on), 2 track (``rate`` is the index in ``ImageSpec.tracks``).
     """
 
@@ -50,11 +51,27 @@ class Process:
 
 
 @dataclass(frozen=True)
+class Accounted:
+    """One process of the accounting buffer, as nvmlAccountingStats_t counts: percent of its lifetime, bytes, milliseconds (0 while it runs)."""
+
+    pid: int
+    gpu_utilization: int = 0
+    memory_utilization: int = 0
+    max_memory: int = 0
+    time_ms: int = 0
+    running: bool = False
+
+
+@dataclass(frozen=True)
 class Pages:
-    """Retired pages of one cause: their count, and the addresses that are known (fewer than ``count``: the call answers the count alone)."""
+    """Retired pages of one cause: their count, the addresses and the times of retirement (seconds since 1970) that are known.
+
+    Where fewer addresses than ``count`` are known, the call answers the count alone; a time that is not known is 0.
+    """
 
     count: int
     addresses: tuple[int, ...] = ()
+    timestamps: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

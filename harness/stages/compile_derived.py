@@ -9,7 +9,7 @@ from harness.stages import compile_defaults
 from harness.stores.schema import codec, keys
 from harness.text import rawbytes
 from harness.words.state import State
-from mocklib.image import FieldValue, Process
+from mocklib.image import Accounted, FieldValue, Process
 
 Values = Mapping[str, Any]
 States = Mapping[str, State]
@@ -23,7 +23,7 @@ STATE_IS_A_VALUE = frozenset(("fabric.health_summary", "fabric.health_mask"))
 """Fields in which not supported is a value of the struct (0), not a return code of the call."""
 
 STATE_KEYS: Mapping[str, str] = {
-    "accounting.pids": "accounting.terminated", "clocks.supported": "supported_clocks.memory_clocks", "processes.compute": "processes",
+    "accounting.processes": "accounting.terminated", "clocks.supported": "supported_clocks.memory_clocks", "processes.compute": "processes",
     "processes.graphics": "processes", "processes.mps": "processes", "pci.bus": "pci.bus_id", "pci.device": "pci.bus_id", "pci.domain": "pci.bus_id",
     "pci.function": "pci.bus_id", "pci.bus_id_legacy": "pci.bus_id",
 }  # fmt: skip
@@ -186,13 +186,33 @@ def _instance(number: int | None) -> int:
     return _NO_INSTANCE if number is None else number
 
 
-def _accounting_pids(values: Values, _: States) -> FieldValue:
-    """Terminated processes, then those running (ledger R03, R04); not supported without the block."""
+def _accounted_processes(values: Values, _: States) -> FieldValue:
+    """Terminated processes, then those running (ledger R03, R04): of two records of a pid the later stands (R05), and the oldest drop (R02).
+
+    Not supported without the block.
+    """
     if not any(key.startswith("accounting.") for key in values):
         return _ABSENT
-    terminated = [int(entry["pid"]) for entry in values.get("accounting.terminated") or []]
-    running = [int(entry["pid"]) for entry in values.get("processes") or []] if values.get("accounting.mode") == "enabled" else []
-    return FieldValue(tuple(dict.fromkeys([*terminated, *running])))
+    records = [_terminated(entry) for entry in values.get("accounting.terminated") or []]
+    if values.get("accounting.mode") == "enabled":
+        records += [_running(entry) for entry in values.get("processes") or [] if entry.get("accounted", True)]
+    last = {record.pid: number for number, record in enumerate(records)}
+    kept = [record for number, record in enumerate(records) if last[record.pid] == number]
+    size = values.get("accounting.buffer_size")
+    size = compile_defaults.default("accounting.buffer_size", values) if size is None else size
+    return FieldValue(tuple(kept[max(len(kept) - int(size), 0) :]))
+
+
+def _terminated(entry: Mapping[str, Any]) -> Accounted:
+    gpu, memory, most, time = (int(entry.get(key) or 0) for key in ("gpu_util", "mem_util", "max_memory_mib", "time_ms"))
+    return Accounted(int(entry["pid"]), gpu, memory, most * MIB, time)
+
+
+def _running(entry: Mapping[str, Any]) -> Accounted:
+    """The record of a running process: figures and memory from its entry, no run time yet (ledger R04)."""
+    most = next((entry[key] for key in ("max_memory_mib", "used_memory_mib") if entry.get(key) is not None), None)
+    memory = _UNKNOWN_BYTES if most is None else int(most) * MIB
+    return Accounted(int(entry["pid"]), int(entry.get("sm_util") or 0), int(entry.get("mem_util") or 0), memory, running=True)
 
 
 def _mig_max(values: Values, _: States) -> FieldValue:
@@ -211,5 +231,5 @@ _DERIVATIONS: Mapping[str, Callable[[Values, States], FieldValue]] = {
     "smoothing_enabled": _smoothing, "workload_requested": _workload, "workload_enforced": _workload,
     "supported_clocks": _supported_clocks, "fabric_health_mask": _health_mask, "fabric_health_summary": _health_summary,
     "processes_compute": _processes("C"), "processes_graphics": _processes("G"), "processes_mps": _processes("M"),
-    "accounting_pids": _accounting_pids, "mig_max_devices": _mig_max,
+    "accounted_processes": _accounted_processes, "mig_max_devices": _mig_max,
 }  # fmt: skip

@@ -57,5 +57,5 @@ def value_of(name: str, values: Mapping[str, Any]) -> Any:
         if given is None:
             return None
     if key.kind == "pages":
-        return Pages(int(given["count"]), tuple(given.get("addresses") or ()))
+        return Pages(int(given["count"]), tuple(given.get("addresses") or ()), tuple(given.get("timestamps") or ()))
     return codec.to_nvml(key, given)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from harness.stages import derive_accounting
 from harness.stages.derive_walk import LIST, STATE, UNMODELLED, VALUE, Reading
 from harness.words.state import State
 
@@ -17,8 +18,8 @@ _PREFIXES = ("process.", "processes.", "supported_clocks.", "accounted_process."
 _NO_INSTANCE, _UNKNOWN = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
 _KEY_ROWS = {"process.": "process.pid", "accounted_process.": "accounted_process.pid", "supported_clocks.": "supported_clocks.memory"}
 _MOST = {"process.used_memory": _UNKNOWN, "accounted_process.max_memory": _UNKNOWN, "accounted_process.time": _UNKNOWN,
-         "retired_page.address": _UNKNOWN, "accounted_process.gpu_util": 100, "accounted_process.memory_util": 100}  # fmt: skip
-_KEPT_BY_NO_KEY = frozenset(("retired_page.timestamp",))
+         "retired_page.address": _UNKNOWN, "retired_page.timestamp": _UNKNOWN, "accounted_process.gpu_util": 100,
+         "accounted_process.memory_util": 100}  # fmt: skip
 
 
 def is_list(row: str) -> bool:
@@ -37,18 +38,22 @@ def settle(reading: Reading) -> Reading:
     too_long = isinstance(reading.raw, str) and (len(reading.raw) > MAX_TEXT or "\0" in reading.raw)
     most = _MOST.get(reading.row or "", U32)
     too_large = isinstance(reading.raw, int) and not 0 <= reading.raw <= most
-    if reading.kind == VALUE and (too_long or too_large or reading.row in _KEPT_BY_NO_KEY):
+    if reading.kind == VALUE and (too_long or too_large):
         return _refused(reading, "no key holds this")
     return reading
 
 
 def orphans(readings: list[Reading]) -> dict[str, str]:
-    """Path -> reason for the members of entries that lack what names the entry: its pid, its memory clock."""
+    """Path -> reason for members of entries that no profile can say: they lack what names the entry (pid, memory clock), or the order is another."""
     found: dict[str, str] = {}
     for prefix, key in _KEY_ROWS.items():
         own = [reading for reading in readings if reading.row is not None and reading.row.startswith(prefix) and reading.entry]
         named = {reading.entry[0] for reading in own if reading.row == key and reading.kind == VALUE}
         found.update({reading.path: f"its entry has no {key}" for reading in own if reading.entry[0] not in named and reading.kind == VALUE})
+    why = derive_accounting.unsaid(readings)
+    if why:
+        own = [reading for reading in readings if reading.row is not None and reading.row.startswith(derive_accounting.PREFIX)]
+        found.update({reading.path: f"no profile says such a buffer: {why}" for reading in own})
     return found
 
 
@@ -62,7 +67,7 @@ def lists(readings: list[Reading]) -> dict[str, tuple[Any | State, str]]:
     for key, prefixes, make in _LISTS:
         own = [reading for reading in readings if reading.row is not None and reading.row.startswith(prefixes)]
         if key.startswith("retired_pages."):
-            own += [reading for reading in readings if reading.row == "retired_page.address" and _CAUSES[key] in reading.place]
+            own += [reading for reading in readings if (reading.row or "").startswith("retired_page.") and _CAUSES[key] in reading.place]
         if not own:
             continue
         state = next((reading.state for reading in own if reading.kind == STATE and reading.row in _LIST_ROWS), None)
@@ -70,6 +75,8 @@ def lists(readings: list[Reading]) -> dict[str, tuple[Any | State, str]]:
             found[key] = (state, own[0].place)
         elif any(reading.kind in (VALUE, LIST, STATE) for reading in own):
             found[key] = (make(own), own[0].place)
+    if "processes" in found and not isinstance(found["processes"][0], State):
+        derive_accounting.complete(found["processes"][0], readings)
     return found
 
 
@@ -120,25 +127,23 @@ def _processes(readings: list[Reading]) -> list[dict[str, Any]]:
     return made
 
 
-def _accounted(readings: list[Reading]) -> list[dict[str, Any]]:
-    names = (("pid", "pid"), ("gpu_util", "gpu_util"), ("mem_util", "memory_util"), ("max_memory_mib", "max_memory"), ("time_ms", "time"))
-    made = []
-    for entry in _entries(readings, "accounted_process."):
-        record = {key: _number(entry, name) or 0 for key, name in names}
-        made.append({**record, "max_memory_mib": record["max_memory_mib"] // MIB})
-    return made
-
-
 def _pages(readings: list[Reading]) -> dict[str, Any]:
     count = next((reading.raw for reading in readings if (reading.row or "").endswith(".count") and reading.kind == VALUE), 0)
-    addresses = [reading.raw for reading in readings if reading.row == "retired_page.address" and reading.kind == VALUE]
-    return {"count": count, "addresses": addresses} if addresses else {"count": count}
+    entries = _entries(readings, "retired_page.")
+    addresses = [_number(entry, "address") for entry in entries if "address" in entry]
+    timestamps = [_number(entry, "timestamp") or 0 for entry in entries if "address" in entry]
+    made: dict[str, Any] = {"count": count}
+    if addresses:
+        made["addresses"] = addresses
+    if any(timestamps):
+        made["timestamps"] = timestamps
+    return made
 
 
 _LISTS: tuple[tuple[str, tuple[str, ...], Callable[[list[Reading]], Any]], ...] = (
     ("supported_clocks.memory_clocks", ("supported_clocks.",), _clocks),
     ("processes", ("process.", "processes."), _processes),
-    ("accounting.terminated", ("accounted_process.", "accounting.pids"), _accounted),
+    ("accounting.terminated", ("accounted_process.", "accounting.pids"), derive_accounting.terminated),
     ("retired_pages.single_bit", ("retired_pages.single_bit",), _pages),
     ("retired_pages.double_bit", ("retired_pages.double_bit",), _pages),
 )

@@ -25,13 +25,12 @@ def settle(readings: list[Reading], devices: Sequence[Device], driver: Driver) -
     """``readings`` with those refused that ``devices``, one a GPU block, would not answer on ``driver`` as they were printed."""
     served = [compile_device.device_fields(device, number) for number, device in enumerate(devices)]
     values = [{reading.row: reading for reading in readings if reading.gpu == gpu and reading.kind == VALUE} for gpu in range(len(devices))]
-    dated = {_entry(reading) for reading in readings if reading.row == "retired_page.timestamp"}
     settled: list[Reading] = []
     for reading in readings:
         why = ""
         if reading.row is not None and reading.gpu is not None and reading.kind == VALUE:
             row = reading.row
-            why = _derived(reading, served[reading.gpu], driver) or _listed(reading, dated)
+            why = _derived(reading, served[reading.gpu], driver)
             route = driver.routes.get(row)
             if not why and route is not None:
                 why = _shared(row, route, served[reading.gpu]) or _computed(reading, route, values[reading.gpu])
@@ -47,19 +46,6 @@ def _derived(reading: Reading, served: Served, driver: Driver) -> str:
     given = served[row.field]
     same = not given.status and driver.form(row.id).text(given.value) == reading.text
     return "" if same else f"{row.field} follows from other keys, which give another value"
-
-
-def _listed(reading: Reading, dated: set[tuple[object, ...]]) -> str:
-    """Members of list entries whose call has no field for all of an entry (library: nvp_h_accounting_stats, nvp_h_retired_pages_v2)."""
-    if reading.row is not None and reading.row.startswith("accounted_process."):
-        return "no field keeps the figures of an accounted process"
-    if reading.row == "retired_page.address" and _entry(reading) in dated:
-        return "no field keeps when a page was retired, and one call answers both"
-    return ""
-
-
-def _entry(reading: Reading) -> tuple[object, ...]:
-    return reading.gpu, reading.entry, reading.place.rpartition("/")[0]
 
 
 def _shared(row: str, route: Route, served: Served) -> str:

@@ -26,9 +26,10 @@ MINIMAL = "minimal"
 PLAIN = "plain"
 """Nothing written as an entity, as nvidia-smi does for product names."""
 
-REPEATED = frozenset(
-    {"gpu", "mig_device", "process_info", "accounted_process_info", "supported_mem_clock", "supported_graphics_clock", "retired_page_address", "vgpu"}
-)
+REPEATED = frozenset((
+    "gpu", "mig_device", "process_info", "accounted_process_info", "supported_mem_clock", "supported_graphics_clock", "retired_page",
+    "retired_page_address", "vgpu",
+))  # fmt: skip
 """Tags that always carry an index in a path, also when they stand alone, so that a second one renames nothing."""
 
 

@@ -54,13 +54,15 @@ def _lists(function: Function) -> tuple[str | None, tuple[str, ...]]:
 
 def _documents(function: Function, header: Header) -> list[str]:
     """What the header says of a function, each comment one line; an older call is documented by its newer one."""
-    found = [header.documents.get(name, "") for name in (function.name, *(f"{re.sub(r'_v[0-9]+$', '', function.name)}_v{number}" for number in (2, 3)))]
+    plain = re.sub(r"_v[0-9]+$", "", function.name)
+    found = [header.documents.get(name, "") for name in (function.name, f"{plain}_v2", f"{plain}_v3")]
     return [re.sub(r"\s*\n\s*\*\s*", " ", document) for document in found if document]
 
 
 def _refused(function: Function, lists: tuple[str, ...], header: Header) -> tuple[str, ...]:
     """Lists whose NULL the header names among what is INVALID_ARGUMENT; NULL for any other is too small a list."""
-    said = [line for document in _documents(function, header)[:1] for line in re.findall(r"NVML_ERROR_INVALID_ARGUMENT([^@]*?)(?=\\ref|@|$)", document)]
+    own = _documents(function, header)[:1]
+    said = [line for document in own for line in re.findall(r"NVML_ERROR_INVALID_ARGUMENT([^@]*?)(?=\\ref|@|$)", document)]
     return tuple(name for name in lists if any(re.search(rf"\\a {name} (?:is|are) NULL", line) for line in said))
 
 

@@ -65,8 +65,8 @@ class FunctionWriter:
     def check_pointers(self) -> None:
         """INVALID_ARGUMENT for NULL where something must be read or written.
 
-        A list may be NULL where its count is 0 (a probe); with a count, NULL is INVALID_ARGUMENT where the header says so of that list.  Elsewhere the
-        header names a NULL count alone, and no list at all is too small a one: the handler answers INSUFFICIENT_SIZE and the count.
+        A list may be NULL where its count is 0 (a probe); with a count, NULL is INVALID_ARGUMENT where the header says so of that list.  Elsewhere
+        the header names a NULL count alone, and no list at all is too small a one: the handler answers INSUFFICIENT_SIZE and the count.
         """
         for name in required_pointers(self.function, self.roles):
             self.put(f"if (NVP_UNLIKELY({name} == NULL))", "    return NVML_ERROR_INVALID_ARGUMENT;")

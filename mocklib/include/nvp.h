@@ -176,6 +176,7 @@ static NVP_INLINE void nvp_copy_bytes(const struct nvp_device *device, const uns
 /* ---- clock.c ---- */
 uint64_t nvp_now_ns(void);
 uint64_t nvp_real_ns(void);
+uint64_t nvp_clock_start_ns(void);
 uint64_t nvp_now_in(const unsigned char *node_half);
 
 /* ---- trace.c ---- */

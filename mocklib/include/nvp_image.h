@@ -98,6 +98,16 @@ struct nvp_process {
     uint32_t reserved;
 };
 
+/* One process of the accounting buffer, in the units of nvmlAccountingStats_t: percent, bytes, milliseconds. */
+struct nvp_accounted {
+    uint32_t pid;
+    uint32_t running;
+    uint32_t gpu_utilization;
+    uint32_t memory_utilization;
+    uint64_t max_memory;
+    uint64_t time_ms;
+};
+
 /* One memory clock of a clock table; graphics: offset of its graphics clocks in the record. */
 struct nvp_memory_clock {
     uint32_t mhz;
@@ -106,10 +116,11 @@ struct nvp_memory_clock {
     uint32_t reserved;
 };
 
-/* Retired pages: the count, then the addresses that are known. */
+/* Retired pages: the count, then the addresses that are known, then the times of retirement that are known, in seconds since 1970. */
 struct nvp_pages {
     uint64_t count;
     uint64_t known;
+    uint64_t dated;
 };
 
 struct nvp_device_entry {

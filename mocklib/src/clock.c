@@ -31,3 +31,13 @@ uint64_t nvp_now_ns(void)
     NVP_READ_END(&nvp_node)
     return now;
 }
+
+/* The instant the image's clock begins at: when its driver was loaded (ledger R04); 0 under the real clock, whose image names none. */
+uint64_t nvp_clock_start_ns(void)
+{
+    uint64_t start;
+    NVP_READ_BEGIN(&nvp_node)
+        start = ((const struct nvp_record *)(const void *)nvp_half)->clock_at_ns;
+    NVP_READ_END(&nvp_node)
+    return start;
+}

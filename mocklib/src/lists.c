@@ -79,45 +79,78 @@ nvmlReturn_t nvp_h_supported_graphics_clocks(const struct nvp_device *device, un
     return code;
 }
 
-/* Numbers of 4 bytes in a field of variable data. */
-static nvmlReturn_t numbers(const struct nvp_device *device, unsigned int id, unsigned int *count, unsigned int *items)
+/* The accounting buffer of one half, bounded; the code where there is none. */
+static nvmlReturn_t accounted(const struct nvp_device *device, const unsigned char *half, const struct nvp_accounted **list, uint64_t *number)
 {
-    const unsigned int capacity = *count;
-    nvmlReturn_t code;
-    NVP_READ_BEGIN(device)
-        struct nvp_field field;
-        uint64_t place;
-        *count = capacity;
-        memcpy(&field, NVP_FIELD_AT(nvp_half, id), sizeof field);
-        code = nvp_field_in(device, nvp_half, id, &place);
-        const void *data = nvp_data(device, nvp_half, field.value, field.extra);
-        if (code == NVML_SUCCESS)
-            code = data ? room(count, items, field.extra / sizeof *items) : NVML_ERROR_UNKNOWN;
-        if (code == NVML_SUCCESS && field.extra >= sizeof *items)
-            memcpy(items, data, field.extra / sizeof *items * sizeof *items);
-    NVP_READ_END(device)
-    return code;
+    struct nvp_field field;
+    uint64_t place;
+    const nvmlReturn_t code = nvp_field_in(device, half, NVP_F_accounting_processes, &place);
+    if (code != NVML_SUCCESS)
+        return code;
+    memcpy(&field, NVP_FIELD_AT(half, NVP_F_accounting_processes), sizeof field);
+    *number = field.extra / sizeof **list;
+    *list = nvp_data(device, half, field.value, field.extra);
+    return *list == NULL || field.value % 8 ? NVML_ERROR_UNKNOWN : NVML_SUCCESS;
 }
 
 nvmlReturn_t nvp_h_accounting_pids(const struct nvp_device *device, unsigned int *count, unsigned int *pids)
 {
-    return numbers(device, NVP_F_accounting_pids, count, pids);
+    const unsigned int capacity = *count;
+    nvmlReturn_t code;
+    NVP_READ_BEGIN(device)
+        const struct nvp_accounted *list;
+        uint64_t number = 0;
+        *count = capacity;
+        code = accounted(device, nvp_half, &list, &number);
+        if (code == NVML_SUCCESS)
+            code = room(count, pids, number);
+        for (uint64_t i = 0; code == NVML_SUCCESS && i < number; i++)
+            pids[i] = list[i].pid;
+    NVP_READ_END(device)
+    return code;
 }
 
-/* Figures of a process are kept by no field: whoever is asked for is not in the buffer (ledger R06); without accounting the call is unsupported. */
-nvmlReturn_t nvp_h_accounting_stats(const struct nvp_device *device, unsigned int pid, nvmlAccountingStats_t *stats)
+/* The figures of one process; one that is not in the buffer is NOT_FOUND, and while accounting is off the call is unsupported (ledger R06).
+ * startTime is the instant the image's clock begins at: a process counts as started when the driver loaded (R04). */
+static nvmlReturn_t figures(const struct nvp_device *device, const unsigned char *half, unsigned int pid, struct nvp_accounted *found)
 {
-    uint64_t mode;
-    const nvmlReturn_t code = nvp_number(device, NVP_F_accounting_mode, &mode);
-    (void)pid;
-    (void)stats;
+    const struct nvp_accounted *list;
+    uint64_t number = 0, mode = 0;
+    nvmlReturn_t code = nvp_field_in(device, half, NVP_F_accounting_mode, &mode);
+    if (code == NVML_SUCCESS)
+        code = mode ? accounted(device, half, &list, &number) : NVML_ERROR_NOT_SUPPORTED;
     if (code != NVML_SUCCESS)
         return code;
-    return mode ? NVML_ERROR_NOT_FOUND : NVML_ERROR_NOT_SUPPORTED;
+    for (uint64_t i = number; i > 0; i--) { /* of two records of a pid the later stands (R05) */
+        *found = list[i - 1];
+        if (found->pid == pid)
+            return NVML_SUCCESS;
+    }
+    return NVML_ERROR_NOT_FOUND;
 }
 
+nvmlReturn_t nvp_h_accounting_stats(const struct nvp_device *device, unsigned int pid, nvmlAccountingStats_t *stats)
+{
+    struct nvp_accounted found = {0};
+    nvmlReturn_t code;
+    NVP_READ_BEGIN(device)
+        code = figures(device, nvp_half, pid, &found);
+    NVP_READ_END(device)
+    if (code != NVML_SUCCESS)
+        return code;
+    memset(stats, 0, sizeof *stats);
+    stats->gpuUtilization = found.gpu_utilization;
+    stats->memoryUtilization = found.memory_utilization;
+    stats->maxMemoryUsage = found.max_memory;
+    stats->time = found.time_ms;
+    stats->startTime = nvp_clock_start_ns() / 1000;
+    stats->isRunning = found.running;
+    return NVML_SUCCESS;
+}
+
+/* times: NULL for the call without them. */
 static nvmlReturn_t pages(const struct nvp_device *device, const unsigned char *half, nvmlPageRetirementCause_t cause, unsigned int *count,
-                          unsigned long long *addresses)
+                          unsigned long long *addresses, unsigned long long *times)
 {
     const unsigned int id = cause == NVML_PAGE_RETIREMENT_CAUSE_MULTIPLE_SINGLE_BIT_ECC_ERRORS ? NVP_F_retired_pages_single_bit
                                                                                                : NVP_F_retired_pages_double_bit;
@@ -131,7 +164,8 @@ static nvmlReturn_t pages(const struct nvp_device *device, const unsigned char *
     if (list == NULL || field.value % 8 || field.extra < sizeof *list)
         return NVML_ERROR_UNKNOWN;
     const struct nvp_pages head = *list; /* once: a state may change under the reader */
-    if (head.known > (field.extra - sizeof head) / sizeof *addresses)
+    const uint64_t words = (field.extra - sizeof head) / sizeof *addresses;
+    if (head.known > words || head.dated > words - head.known)
         return NVML_ERROR_UNKNOWN;
     code = room(count, addresses, head.count);
     if (code != NVML_SUCCESS || head.count == 0)
@@ -139,28 +173,35 @@ static nvmlReturn_t pages(const struct nvp_device *device, const unsigned char *
     /* a count that was seen without its addresses: the count answers, the addresses do not */
     if (head.known < head.count)
         return NVML_ERROR_NOT_SUPPORTED;
-    memcpy(addresses, list + 1, head.count * sizeof *addresses);
+    const unsigned long long *const first = (const void *)(list + 1);
+    memcpy(addresses, first, head.count * sizeof *addresses);
+    for (uint64_t i = 0; times != NULL && i < head.count; i++) /* 0 where it is not known: nvidia-smi prints no time then */
+        times[i] = i < head.dated ? first[head.known + i] : 0;
     return NVML_SUCCESS;
 }
 
-nvmlReturn_t nvp_h_retired_pages(const struct nvp_device *device, nvmlPageRetirementCause_t cause, unsigned int *count, unsigned long long *addresses)
+static nvmlReturn_t retired(const struct nvp_device *device, nvmlPageRetirementCause_t cause, unsigned int *count, unsigned long long *addresses,
+                            unsigned long long *times)
 {
     const unsigned int capacity = *count;
     nvmlReturn_t code;
     NVP_READ_BEGIN(device)
         *count = capacity;
-        code = pages(device, nvp_half, cause, count, addresses);
+        code = pages(device, nvp_half, cause, count, addresses, times);
     NVP_READ_END(device)
     return code;
 }
 
-/* As above; no field says when a page was retired, so only an empty list and a probe answer. */
+nvmlReturn_t nvp_h_retired_pages(const struct nvp_device *device, nvmlPageRetirementCause_t cause, unsigned int *count, unsigned long long *addresses)
+{
+    return retired(device, cause, count, addresses, NULL);
+}
+
+/* As above, with the times; a list without a place for them is too small. */
 nvmlReturn_t nvp_h_retired_pages_v2(const struct nvp_device *device, nvmlPageRetirementCause_t cause, unsigned int *count,
                                     unsigned long long *addresses, unsigned long long *timestamps)
 {
-    (void)timestamps;
-    const nvmlReturn_t code = nvp_h_retired_pages(device, cause, count, addresses);
-    return code == NVML_SUCCESS && *count ? NVML_ERROR_NOT_SUPPORTED : code;
+    return retired(device, cause, count, timestamps == NULL ? NULL : addresses, timestamps);
 }
 
 /* No unit, no host interface card, no excluded device is part of a profile: an empty set is SUCCESS and 0 (ledger B07, H14, O02). */

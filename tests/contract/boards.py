@@ -6,7 +6,7 @@ from typing import Any
 
 from mocklib import fields as tables
 from mocklib.fields import FieldDef
-from mocklib.image import Clock, FieldId, FieldValue, ImageSpec, Pages, Process, Slot
+from mocklib.image import Accounted, Clock, FieldId, FieldValue, ImageSpec, Pages, Process, Slot
 
 AT_NS = 1_700_000_000_000_000_000
 """The instant at which these images stand still."""
@@ -22,8 +22,8 @@ def value_of(definition: FieldDef, device: int = 0) -> Any:
         "string": f"{definition.name[-8:]}-{number}",
         "bytes": bytes([number % 256] * 16),
         "u32list": (number, number + 1),
-        "pids": (number, number + 1),
-        "pages": Pages(2, (number, number + 1)),
+        "accounted": (Accounted(number, 1, 2, 3 << 20, 4), Accounted(number + 1, 5, 6, 7 << 20, running=True)),
+        "pages": Pages(2, (number, number + 1), (number + 2, number + 3)),
         "clocktable": ((2000 + number, (1000, 900, 800)), (1000 + number, (500,)), (5, ())),
         "processes": (Process(number, number << 20, name=f"/bin/{number}"), Process(number + 1, 0xFFFFFFFFFFFFFFFF, 1, 2, 3, "b\udcff<&>")),
     }[definition.type]

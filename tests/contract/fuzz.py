@@ -36,6 +36,8 @@ def read_everything(nvml: Nvml, handle: int) -> None:
     for name in PLAIN:
         nvml.call(name, handle)
     nvml.call("nvmlDeviceGetRetiredPages", handle, {"cause": 0})
+    nvml.call("nvmlDeviceGetRetiredPages_v2", handle, {"cause": 1})
+    nvml.call("nvmlDeviceGetAccountingStats", handle, {"pid": 1})
     nvml.call("nvmlDeviceGetSupportedGraphicsClocks", handle, {"memoryClockMHz": 5})
     nvml.call("nvmlDeviceSetPowerManagementLimit", handle, {"limit": 5})
     nvml.call("nvmlSystemGetProcessName", None, {"pid": 1})

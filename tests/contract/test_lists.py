@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mocklib.image import Clock, FieldValue, Pages, Process, Track
+from mocklib.image import Accounted, Clock, FieldValue, Pages, Process, Track
 from tests.contract import boards
 
 Serve = Callable[..., Any]
@@ -89,11 +89,70 @@ def test_process_details_of_one_mode_and_of_all(serve: Serve) -> None:
         assert [entries[number].pid for number in range(details.numProcArrayEntries)] == expected
 
 
+def test_the_times_of_retirement_come_with_the_pages_and_are_zero_where_they_are_not_known(serve: Serve) -> None:
+    single, double = FieldValue(Pages(2, (5, 6), (7,))), FieldValue(Pages(1, (8,), (1 << 40,)))
+    nvml, handle = serve(boards.spec(devices=[boards.device(retired_pages__single_bit=single, retired_pages__double_bit=double)]))
+    assert nvml.call("nvmlDeviceGetRetiredPages_v2", handle, {"cause": 0}).out == {"pageCount": 2, "addresses": [5, 6], "timestamps": [7, 0]}
+    assert nvml.call("nvmlDeviceGetRetiredPages_v2", handle, {"cause": 1}).out == {"pageCount": 1, "addresses": [8], "timestamps": [1 << 40]}
+    assert nvml.call("nvmlDeviceGetRetiredPages", handle, {"cause": 1}).out == {"pageCount": 1, "addresses": [8]}
+
+
+@pytest.mark.parametrize(("room", "given", "code"), [(0, "", 7), (1, "pt", 7), (2, "p", 7), (2, "t", 2), (2, "pt", 0), (9, "pt", 0)])
+def test_pages_with_times_need_room_for_both(serve: Serve, room: int, given: str, code: int) -> None:
+    nvml, handle = serve(boards.spec(devices=[boards.device(retired_pages__single_bit=FieldValue(Pages(2, (5, 6), (7, 8))))]))
+    count = nvml.ffi.new("unsigned int *", room)
+    pages, times = (nvml.ffi.new("unsigned long long[]", [1] * 9) if kind in given else nvml.ffi.NULL for kind in "pt")
+    device = nvml.ffi.cast("nvmlDevice_t", handle)
+    assert (nvml.library.nvmlDeviceGetRetiredPages_v2(device, 0, count, pages, times), count[0]) == (code, 2)
+    written = (list(pages)[:2], list(times)[:2]) if given == "pt" else None
+    assert written in (None, ([5, 6], [7, 8]) if code == 0 else ([1, 1], [1, 1]))
+
+
 def test_pages_known_by_count_alone_give_the_count_and_no_address(serve: Serve) -> None:
     nvml, handle = serve(boards.spec(devices=[boards.device(retired_pages__single_bit=FieldValue(Pages(3)))]))
     answer = nvml.call("nvmlDeviceGetRetiredPages", handle, {"cause": 0})
     assert (answer.code, answer.out) == (3, {"pageCount": 3})
     assert nvml.call("nvmlDeviceGetRetiredPages", handle, {"cause": 1}).code == 0
+
+
+ACCOUNTED = (Accounted(7, 77, 22, 3 << 30, 18228), Accounted(9, 5, 4, (1 << 64) - 1, 0, running=True), Accounted(7, 1, 1, 1, 1))
+
+
+def accounting(mode: FieldValue, records: FieldValue) -> Any:
+    return boards.spec(devices=[boards.device(accounting__mode=mode, accounting__processes=records)])
+
+
+def test_the_accounting_buffer_names_its_processes_and_their_figures(serve: Serve) -> None:
+    nvml, handle = serve(accounting(FieldValue(1), FieldValue(ACCOUNTED[:2])))
+    assert nvml.call("nvmlDeviceGetAccountingPids", handle).out == {"count": 2, "pids": [7, 9]}
+    stats = nvml.call("nvmlDeviceGetAccountingStats", handle, {"pid": 7}).out
+    figures = {name.removeprefix("stats."): value for name, value in stats.items()}
+    start = boards.AT_NS // 1000
+    assert figures.pop("reserved") == [0] * 5
+    assert figures == {"gpuUtilization": 77, "memoryUtilization": 22, "maxMemoryUsage": 3 << 30, "time": 18228, "startTime": start, "isRunning": 0}
+    running = nvml.call("nvmlDeviceGetAccountingStats", handle, {"pid": 9}).out
+    assert (running["stats.isRunning"], running["stats.time"], running["stats.maxMemoryUsage"]) == (1, 0, (1 << 64) - 1)
+
+
+def test_of_two_records_of_a_process_the_later_stands_and_one_without_a_record_is_not_found(serve: Serve) -> None:
+    nvml, handle = serve(accounting(FieldValue(1), FieldValue(ACCOUNTED)))
+    assert nvml.call("nvmlDeviceGetAccountingStats", handle, {"pid": 7}).out["stats.time"] == 1
+    assert nvml.call("nvmlDeviceGetAccountingStats", handle, {"pid": 8}).code == 6
+
+
+@pytest.mark.parametrize(("mode", "records", "code"), [(0, 0, 3), (1, 4, 4), (1, 15, 15)])
+def test_without_accounting_and_where_the_buffer_has_a_code_there_are_no_figures(serve: Serve, mode: int, records: int, code: int) -> None:
+    nvml, handle = serve(accounting(FieldValue(mode), FieldValue(status=records) if records else FieldValue(ACCOUNTED)))
+    assert nvml.call("nvmlDeviceGetAccountingStats", handle, {"pid": 7}).code == code
+    no_mode, other = serve(accounting(FieldValue(status=4), FieldValue(ACCOUNTED)))
+    assert no_mode.call("nvmlDeviceGetAccountingStats", other, {"pid": 7}).code == 4
+
+
+def test_a_list_of_accounted_processes_without_room_is_left_alone(serve: Serve) -> None:
+    nvml, handle = serve(accounting(FieldValue(1), FieldValue(ACCOUNTED[:2])))
+    count, pids = nvml.ffi.new("unsigned int *", 1), nvml.ffi.new("unsigned int[]", [5, 5])
+    assert nvml.library.nvmlDeviceGetAccountingPids(nvml.ffi.cast("nvmlDevice_t", handle), count, pids) == 7
+    assert (count[0], list(pids)) == (2, [5, 5])
 
 
 def test_a_count_without_end_is_not_made_room_for(serve: Serve) -> None:

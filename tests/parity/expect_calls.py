@@ -221,15 +221,34 @@ def _retired(board: Board, gpu: int | None, args: Mapping[str, Any], out: str) -
 
 
 def _retired_with_times(board: Board, gpu: int | None, args: Mapping[str, Any], out: str) -> Said:
-    """No field says when a page was retired: only an empty list answers."""
-    said = _retired(board, gpu, args, "pageCount")
-    return Said(NOT_SUPPORTED) if said.code == 0 and said.value else _retired(board, gpu, args, out)
+    """A time that is not known is 0."""
+    said = _retired(board, gpu, args, "addresses" if out == "timestamps" else out)
+    if said.code or out != "timestamps":
+        return said
+    pages = board.field(gpu, ("retired_pages.single_bit", "retired_pages.double_bit")[args["cause"]]).value
+    return Said(0, (*pages.timestamps, *[0] * pages.count)[: pages.count])
 
 
-def _accounting_stats(board: Board, gpu: int | None, _args: Mapping[str, Any], _out: str) -> Said:
-    """Figures of a process are kept by no field."""
-    said = board.field(gpu, "accounting.mode")
-    return said if said.code else Said(NOT_FOUND if said.value else NOT_SUPPORTED)
+STATS = {
+    "stats.gpuUtilization": "gpu_utilization", "stats.memoryUtilization": "memory_utilization", "stats.maxMemoryUsage": "max_memory",
+    "stats.time": "time_ms", "stats.isRunning": "running",
+}  # fmt: skip
+
+
+def _accounting_stats(board: Board, gpu: int | None, args: Mapping[str, Any], out: str) -> Said:
+    mode = board.field(gpu, "accounting.mode")
+    if mode.code or not mode.value:
+        return Said(mode.code or NOT_SUPPORTED)
+    listed = board.field(gpu, "accounting.processes")
+    if listed.code:
+        return listed
+    found = [process for process in listed.value if process.pid == args["pid"]]
+    return Said(0, int(getattr(found[-1], STATS[out]))) if found else Said(NOT_FOUND)
+
+
+def _accounting_pids(board: Board, gpu: int | None, _args: Mapping[str, Any], _out: str) -> Said:
+    listed = board.field(gpu, "accounting.processes")
+    return listed if listed.code else Said(0, tuple(process.pid for process in listed.value))
 
 
 PROCESS_FIELDS = ("processes.compute", "processes.graphics", "processes.mps")
@@ -240,8 +259,8 @@ HANDLERS: dict[str, tuple[tuple[str, ...], Handler]] = {
     "driver_version": (("system.driver_version",), _one("system.driver_version")),
     "cuda_version": (("system.cuda_version",), _one("system.cuda_version")),
     "gsp_version": (("gsp_firmware.version",), _one("gsp_firmware.version")),
-    "accounting_stats": (("accounting.mode",), _accounting_stats),
-    "accounting_pids": (("accounting.pids",), _one("accounting.pids")),
+    "accounting_stats": (("accounting.mode", "accounting.processes"), _accounting_stats),
+    "accounting_pids": (("accounting.processes",), _accounting_pids),
     "bridge_chip": (("bridge_chip.type", "bridge_chip.firmware"), _members(type="bridge_chip.type", fwVersion="bridge_chip.firmware")),
     "workload_profiles": (
         ("power.workload_profiles.requested", "power.workload_profiles.enforced"),

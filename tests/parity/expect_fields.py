@@ -93,7 +93,7 @@ def _field(name: str, definition: tables.FieldDef, values: Flat, states: Flat) -
 
 def _held(name: str, definition: tables.FieldDef, given: Any) -> Held:
     if definition.type == "pages":
-        return 0, (given["count"], tuple(given.get("addresses") or ()))
+        return 0, (given["count"], tuple(given.get("addresses") or ()), tuple(given.get("timestamps") or ()))
     if definition.words is not None:
         word = str(given).strip().lower() if isinstance(given, bool) or name == "architecture" else given
         return 0, definition.words[{"ada_lovelace": "ada"}.get(word, word)]
@@ -297,10 +297,18 @@ def _process(process: Mapping[str, Any]) -> tuple[Any, ...]:
 def _accounted(values: Flat, _states: Flat) -> Held:
     if not _has(values, "accounting."):
         return NOTHING
-    pids = [entry["pid"] for entry in values.get("accounting.terminated") or []]
-    if values.get("accounting.mode") == "enabled":
-        pids += [entry["pid"] for entry in values.get("processes") or []]
-    return 0, tuple(dict.fromkeys(pids))
+    kept: dict[int, tuple[Any, ...]] = {}
+    for entry in values.get("accounting.terminated") or []:
+        figures = [entry.get(key, 0) for key in ("gpu_util", "mem_util", "max_memory_mib", "time_ms")]
+        kept.pop(entry["pid"], None)
+        kept[entry["pid"]] = (entry["pid"], *figures[:2], figures[2] << 20, figures[3], False)
+    for entry in (values.get("processes") or []) if values.get("accounting.mode") == "enabled" else []:
+        if entry.get("accounted", True):
+            most = entry.get("max_memory_mib", entry.get("used_memory_mib"))
+            kept.pop(entry["pid"], None)
+            memory = (1 << 64) - 1 if most is None else most << 20
+            kept[entry["pid"]] = (entry["pid"], entry.get("sm_util", 0), entry.get("mem_util", 0), memory, 0, True)
+    return 0, tuple(kept.values())[-values.get("accounting.buffer_size", 4000) :]
 
 
 def _mig(values: Flat, _states: Flat) -> Held:
@@ -328,6 +336,6 @@ DERIVED: dict[str, Callable[[Flat, Flat], Held]] = {
     "processes_compute": _processes("C"),
     "processes_graphics": _processes("G"),
     "processes_mps": _processes("M"),
-    "accounting_pids": _accounted,
+    "accounted_processes": _accounted,
     "mig_max_devices": _mig,
 }

@@ -18,18 +18,20 @@ from harness.tables.rows import Route
 from harness.words.state import State
 from tests.parity.expect_calls import NOT_FOUND, NOT_SUPPORTED, Board, Said
 
-NUMBERED = frozenset(
-    ("gpu", "mig_device", "process_info", "accounted_process_info", "supported_mem_clock", "supported_graphics_clock", "retired_page_address", "vgpu")
-)
+NUMBERED = frozenset((
+    "gpu", "mig_device", "process_info", "accounted_process_info", "supported_mem_clock", "supported_graphics_clock", "retired_page",
+    "retired_page_address", "vgpu",
+))  # fmt: skip
 COMPUTE, MPS, GRAPHICS, ALL = 1, 2, 4, 7
 
 
 @dataclass(frozen=True)
 class At:
-    """Where a row is asked: the GPU's number, None for the node, and the members of the list's entry around it."""
+    """Where a row is asked: the GPU's number, None for the node, the members of the list's entry around it, the row of the element around that."""
 
     gpu: int | None = None
     entry: Mapping[str, Any] = field(default_factory=dict)
+    within: str = ""
 
 
 @dataclass(frozen=True)
@@ -183,7 +185,8 @@ class Model:
         row = element.row or (None if where in self._above else self._collapsed(element, at))
         if row:
             return [Leaf("", self.text(row, self.said(row, at)), row)]
-        inside = [replace(leaf, path=f"/{leaf.path}") for leaf in self._below(element, at, f"{where}/")]
+        here = replace(at, within=element.collapse or at.within)
+        inside = [replace(leaf, path=f"/{leaf.path}") for leaf in self._below(element, here, f"{where}/")]
         if not inside and element.none is not None:
             return [Leaf("", element.none, element.collapse or "")]
         if not inside and element.collapse is None and not list(element.rows()):
@@ -246,7 +249,12 @@ class Model:
         return self._each("supported_clocks.graphics", "graphics_clock", at)
 
     def _list_retired_pages(self, at: At) -> list[At]:
-        return self._each("retired_pages.list", "address", at)
+        route = self.route(at.within)
+        if route is None:
+            return []
+        pages, times = (self.board.call(route.target, at.gpu, dict(route.args), out).value or () for out in ("addresses", "timestamps"))
+        dated = times if route.target.endswith("_v2") else [0] * len(pages)
+        return [At(at.gpu, {"address": page, **({"timestamp": time} if time else {})}) for page, time in zip(pages, dated, strict=True)]
 
     def _list_processes(self, at: At) -> list[At]:
         """By pid; a pid's n-th entry of one list is its n-th of the other; the MPS list marks, and makes C of G (measured with 470 and 550)."""

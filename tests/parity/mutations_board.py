@@ -21,7 +21,7 @@ from harness.tables import drivers
 from harness.tables.drivers import Driver
 from harness.text.document import Document
 from harness.words.state import State
-from mocklib.spec import ImageSpec, Pages, Process
+from mocklib.spec import Accounted, ImageSpec, Pages, Process
 from tests.parity.expect import Wanted
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -115,4 +115,6 @@ def shaped(name: str, value: Any) -> Any:
     """A list in the classes that an image's content has."""
     if name.startswith("processes."):
         return tuple(Process(*process) for process in value)
+    if name == "accounting.processes":
+        return tuple(Accounted(*process) for process in value)
     return Pages(*value) if name in ("retired_pages.single_bit", "retired_pages.double_bit") else value

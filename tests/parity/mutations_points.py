@@ -14,7 +14,7 @@ from harness.tables import formats
 from harness.tables.drivers import Driver
 from harness.tables.formats import Format
 from mocklib import fields as tables
-from mocklib.spec import FieldValue, ImageSpec, Pages, Process
+from mocklib.spec import Accounted, FieldValue, ImageSpec, Pages, Process
 from tests.parity.expect_fields import CODES
 from tests.parity.expect_sources import printed_rows
 from tests.parity.mutations_board import Board, Told
@@ -260,6 +260,8 @@ def _other_list(random: Random, kind: str, value: Any) -> Any:
     if kind == "clocktable":
         memory, graphics = value[0]
         return ((memory + 10_000, graphics), *value[1:])
+    if kind == "accounted":
+        return (*value, Accounted(random.randrange(100_000, 200_000), 41, 42, random.randrange(1, 999) << 20, random.randrange(1, 9999)))
     if kind != "processes":
         return (*value, random.randrange(100_000, 200_000))
     if not value:

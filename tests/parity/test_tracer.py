@@ -236,6 +236,7 @@ def test_the_field_a_route_reaches_is_the_key_its_row_is_derived_into(driver: Dr
 
 
 PAGES = frozenset(("retired_pages.single_bit", "retired_pages.double_bit"))
+ACCOUNTED = frozenset(("accounting.mode", "accounting.processes"))
 BRIDGE = frozenset(("bridge_chip.type", "bridge_chip.firmware"))
 OTHERWISE: dict[str, frozenset[str]] = {
     **{f"retired_pages.{cause}.{part}": PAGES for cause in ("single_bit", "double_bit") for part in ("count", "list")},  # the cause is an argument
@@ -245,10 +246,10 @@ OTHERWISE: dict[str, frozenset[str]] = {
     "pcie.atomics_inbound": frozenset(("pcie.atomics_outbound",)),  # 525 to 550 ask slot 226 for its code alone
     "supported_clocks.memory": frozenset(("clocks.supported",)),
     "supported_clocks.graphics": frozenset(("clocks.supported",)),
-    "accounting.pids": frozenset(("accounting.pids",)),
+    "accounting.pids": ACCOUNTED - {"accounting.mode"},
     "process.name": frozenset(("processes.compute", "processes.graphics", "processes.mps")),
     **{f"processes.{kind}": frozenset((f"processes.{kind}",)) for kind in ("compute", "graphics", "mps")},
-    **{f"accounted_process.{part}": frozenset(("accounting.mode",)) for part in ("gpu_util", "memory_util", "max_memory", "time", "is_running")},
+    **{f"accounted_process.{part}": ACCOUNTED for part in ("gpu_util", "memory_util", "max_memory", "time", "is_running")},
 }
 """Rows whose route reaches another field than the key's own, or several."""
 

@@ -21,6 +21,7 @@ GRANULE = {"mib": 1 << 20, "mib_up": 1 << 20, "process_mib": 1 << 20, "watts": 1
 FIXED = {
     "ecc.mode_current": "enabled",
     "ecc.mode_pending": "disabled",
+    "accounting.mode": "enabled",
     "fabric.state": "completed",
     "mig.mode_current": "disabled",
     "mig.mode_pending": "enabled",
@@ -123,7 +124,7 @@ def _value(key: keys.Key, gpu: int, number: int, numbers: Numbers, granule: int,
         "numbers": list,  # nothing shows the text of a mask that is not empty
         "clock_table": lambda: [{"freq_mhz": numbers.next(), "graphics_clocks": [numbers.next() for _ in range(3)]} for _ in range(2)],
         "processes": lambda: [_process(kind, numbers) for kind in ("C", "G", "C+G", "M+C")],
-        "accounted": list,
+        "accounted": lambda: [_accounted(numbers) for _ in range(2)],
         "pages": lambda: _pages(numbers, gpu == 0 and key.path.endswith("single_bit")),
     }
     return made["few" if few else key.kind]()
@@ -140,9 +141,15 @@ def _uuid(numbers: Numbers) -> str:
 
 
 def _pages(numbers: Numbers, none: bool) -> dict[str, Any]:
-    """Two retired pages, or none: an empty list answers where one without times does not."""
-    return {"count": 0, "addresses": []} if none else {"count": 2, "addresses": [numbers.next(), numbers.next()]}
+    """Two retired pages, the later without a time, or none."""
+    return {"count": 0, "addresses": []} if none else {"count": 2, "addresses": [numbers.next(), numbers.next()], "timestamps": [numbers.next(), 0]}
+
+
+def _accounted(numbers: Numbers) -> dict[str, Any]:
+    figures = {key: numbers.next() for key in ("pid", "max_memory_mib", "time_ms")}
+    return {**figures, "gpu_util": figures["pid"] % 97, "mem_util": figures["pid"] % 89}
 
 
 def _process(kind: str, numbers: Numbers) -> dict[str, Any]:
-    return {"pid": numbers.next(), "type": kind, "name": f"/opt/p-{numbers.next()}", "used_memory_mib": numbers.next()}
+    figures = {"sm_util": len(kind) + 11, "mem_util": len(kind) + 21, "max_memory_mib": numbers.next(), "accounted": kind != "G"}
+    return {"pid": numbers.next(), "type": kind, "name": f"/opt/p-{numbers.next()}", "used_memory_mib": numbers.next(), **figures}

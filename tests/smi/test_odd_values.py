@@ -53,7 +53,8 @@ device_defaults:
     sram: {{volatile: {{correctable: 21, uncorrectable: 22, uncorrectable_parity: 23}}, aggregate: {{uncorrectable_secded: 24}},
       threshold_exceeded: true,
       uncorrectable_sources: {{microcontroller: 31, pcie: 32}}}}}}
-  retired_pages: {{single_bit: {{count: 0}}, double_bit: {{count: 0}}, pending_retirement: true}}
+  retired_pages: {{single_bit: {{count: 1, addresses: [4096]}}, double_bit: {{count: 2, addresses: [1, 18446744073709551615],
+    timestamps: [0, 4294967296]}}, pending_retirement: true}}
   remapped_rows: {{correctable: 1, uncorrectable: 2, pending: true, failure_occurred: false,
     availability_histogram: {{max: 1, high: 2, partial: 3, low: 4, none: 5}}}}
   thermal: {{temperature_gpu_c: 1, temperature_memory_c: 2, shutdown_threshold_c: 200, slowdown_threshold_c: 3, max_operating_c: 4,
@@ -62,7 +63,10 @@ device_defaults:
   virtualization: {{mode: vgpu, host_vgpu_mode: sriov}}
   compute_mode: exclusive_process
   display: {{mode: enabled, active: enabled}}
-  accounting: {{mode: enabled, terminated: []}}
+  accounting: {{mode: enabled, terminated: [{{pid: 9, time_ms: 3}}, {{pid: 3, gpu_util: 100, mem_util: 31, max_memory_mib: 17592186044415,
+    time_ms: 18446744073709551615}}]}}
+  processes: [{{pid: 9, sm_util: 5, mem_util: 4, used_memory_mib: 3, max_memory_mib: 12, name: "<x>&"}}, {{pid: 7, type: G, name: "y"}},
+    {{pid: 5, accounted: false}}]
   supported_clocks: {{memory_clocks: [{{freq_mhz: 7, graphics_clocks: [3, 2]}}, {{freq_mhz: 5, graphics_clocks: []}}]}}
   states: {{encoder_stats.session_count: no_permission, fbc_stats.session_count: unknown_error, clocks.video_current: gpu_lost,
     minor_number: deprecated, clocks_throttle_reasons.hw_slowdown: not_supported, clocks.graphics_app: reset_required}}

@@ -80,13 +80,17 @@ def _entries_of(source: NvmlSource, row: str, place: Place) -> list[dict[str, An
 
 
 def _retired(source: NvmlSource, place: Place) -> list[Place]:
-    """The pages of the cause that the enclosing element's row asks for."""
+    """The pages of the cause that the enclosing element's row asks for; a time of 0 is none (binaries 470 to 550 print no element for it)."""
     route = source.route(place.within or "")
     if route is None:
         return []
     answer = source.answer(route, place)
-    pages = [] if answer.code else zip(answer.out["addresses"], answer.out["timestamps"], strict=True)
-    return [replace(place, entry={**place.entry, "address": address, "timestamp": stamp}) for address, stamp in pages]
+    addresses = [] if answer.code else answer.out["addresses"]
+    entries: list[dict[str, Any]] = [{"address": address} for address in addresses]
+    for entry, stamp in zip(entries, answer.out.get("timestamps", ()), strict=False):
+        if stamp:
+            entry["timestamp"] = stamp
+    return [replace(place, entry={**place.entry, **entry}) for entry in entries]
 
 
 def _accounted(source: NvmlSource, place: Place) -> list[Place]:

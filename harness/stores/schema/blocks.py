@@ -19,7 +19,10 @@ Preset = Annotated[int, Field(ge=0, le=4)]
 
 
 class Process(Base):
-    """One entry of ``processes``; the last three keys are extensions."""
+    """One entry of ``processes``; the last five keys are extensions.
+
+    ``max_memory_mib``: the most it ever held, as accounting counts; ``accounted``: whether the accounting buffer has a record of it.
+    """
 
     pid: Count
     type: Literal["C", "G", "M", "C+G", "M+C", "M+C+G"] = "C"
@@ -32,6 +35,8 @@ class Process(Base):
     gpu_instance_id: Count | None = None
     compute_instance_id: Count | None = None
     protected_memory_mib: Mib = 0
+    max_memory_mib: Mib | None = None
+    accounted: bool = True
 
 
 class Accounted(Base):
@@ -52,10 +57,11 @@ class MemoryClock(Base):
 
 
 class Pages(Base):
-    """Retired pages of one cause."""
+    """Retired pages of one cause; ``timestamps``: when each was retired, in seconds since 1970, 0 where that is not known."""
 
     count: Count
     addresses: list[Uint] | None = None
+    timestamps: list[Uint] | None = None
 
 
 class FanControl(Base):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mocklib import fields, image, state, structs
-from mocklib.image import Clock, FieldId, FieldValue, ImageError, ImageSpec, Pages, Process, Slot, Source, Track
+from mocklib.image import Accounted, Clock, FieldId, FieldValue, ImageError, ImageSpec, Pages, Process, Slot, Source, Track
 from mocklib.state import StateError
 
 VALUES: dict[str, Any] = {
@@ -18,8 +18,8 @@ VALUES: dict[str, Any] = {
     "i64": [0, -8, 1 << 62],
     "string": ["", "Tesla T4", "raw \udcff\udc80", "<&>"],
     "bytes": [b"", bytes(range(16))],
-    "pids": [(), (1, 0xFFFFFFFF)],
-    "pages": [Pages(0), Pages(3), Pages(2, (0x1000, 1 << 40))],
+    "accounted": [(), (Accounted(1, 2, 3, 1 << 40, 1 << 50, True), Accounted(0xFFFFFFFF))],
+    "pages": [Pages(0), Pages(3), Pages(2, (0x1000, 1 << 40)), Pages(2, (1, 2), (3, 1 << 40)), Pages(2, (1, 2), (3,))],
     "clocktable": [(), ((5001, (1590, 300)), (405, ()))],
     "processes": [(), (Process(7, 1 << 40, 1, 2, 3, "a b"), Process(8, 0xFFFFFFFFFFFFFFFF, name="\udcff"))],
 }
@@ -74,7 +74,7 @@ def test_packing_is_deterministic_and_sealed_with_zlibs_crc() -> None:
         (ImageSpec(devices=[{"brand": FieldValue(1 << 64)}]), "no 64-bit number"),
         (ImageSpec(devices=[{"brand": FieldValue(True)}]), "no 64-bit number"),
         (ImageSpec(devices=[{"fabric.cluster_uuid": FieldValue(5)}]), "is no bytes"),
-        (ImageSpec(devices=[{"accounting.pids": FieldValue((1 << 32,))}]), "accounting.pids"),
+        (ImageSpec(devices=[{"accounting.processes": FieldValue((Accounted(1 << 32),))}]), "accounting.processes"),
         (ImageSpec(system={"system.driver": FieldValue("x")}), "system: no field 'system.driver'"),
         (ImageSpec(devices=[{}], modes=[frozenset({"mig"})]), "no mode mig"),
         (ImageSpec(gates={"nvmlDeviceGetNme": 3}), r"gates: no function 'nvmlDeviceGetNme' \(did you mean 'nvmlDeviceGetName'\?\)"),

@@ -136,13 +136,13 @@ class PureLibrary:
 
     def _retired(self, device: int, given: dict[str, Any]) -> Answer:
         code, pages = self._field(("retired_pages.single_bit", "retired_pages.double_bit")[given["cause"]], device)
-        return Answer(code, {} if code else {"pageCount": pages.count, "addresses": list(pages.addresses), "timestamps": []})
+        return Answer(code, {} if code else {"pageCount": pages.count, "addresses": list(pages.addresses), "timestamps": list(pages.timestamps)})
 
     _retired_pages = _retired_pages_v2 = _retired
 
     def _accounting_pids(self, device: int, _: dict[str, Any]) -> Answer:
-        code, pids = self._field("accounting.pids", device)
-        return Answer(code, {} if code else {"pids": list(pids)})
+        code, listed = self._field("accounting.processes", device)
+        return Answer(code, {} if code else {"pids": [process.pid for process in listed]})
 
     def _bridge_chip(self, device: int, _: dict[str, Any]) -> Answer:
         code, kind = self._field("bridge_chip.type", device)

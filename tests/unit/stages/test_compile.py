@@ -10,7 +10,7 @@ from harness.stores import profiles
 from harness.tables import drivers
 from harness.words.errors import InputError
 from mocklib import fields
-from mocklib.image import Pages, pack
+from mocklib.image import Accounted, Pages, pack
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +77,7 @@ def test_a_bare_profile_packs(tree):
         ("ecc.errors.volatile.single_bit.total", "ecc: {mode_current: enabled}", 0),
         ("ecc.sram.aggregate.uncorrectable", "ecc: {sram: {aggregate: {uncorrectable_parity: 2, uncorrectable_secded: 3}}}", 5),
         ("retired_pages.single_bit", "retired_pages: {single_bit: {count: 2, addresses: [1]}}", Pages(2, (1,))),
+        ("retired_pages.double_bit", "retired_pages: {double_bit: {count: 1, addresses: [1], timestamps: [9]}}", Pages(1, (1,), (9,))),
         ("mig.max_devices", "mig: {mode_current: disabled}", 0),
         ("mig.max_devices", "mig: {mode_current: enabled, max_gpu_instances: 7}", 7),
         ("platform.module_id", "platform: {slot_number: 4}, module_id: 2", 2),
@@ -118,7 +119,7 @@ def test_a_state_answers_its_code_whatever_the_value(tree, state, code):
 
 
 def test_a_state_of_a_list_reaches_the_fields_made_from_it(tree):
-    assert field(tree, "accounting.pids", "accounting: {mode: enabled}, states: {accounting.terminated: not_supported}") == 3
+    assert field(tree, "accounting.processes", "accounting: {mode: enabled}, states: {accounting.terminated: not_supported}") == 3
     assert field(tree, "pci.bus", 'pci: {bus_id: "0000:01:00.0"}, states: {pci.bus_id: gpu_lost}') == 15
 
 
@@ -167,9 +168,17 @@ def test_processes_go_to_the_lists_their_type_names(tree):
 
 
 def test_running_processes_are_accounted_while_accounting_is_on(tree):
-    keys = "accounting: {mode: %s, terminated: [{pid: 9}]}, processes: [{pid: 1}, {pid: 9}]"
-    assert field(tree, "accounting.pids", keys % "enabled") == (9, 1)
-    assert field(tree, "accounting.pids", keys % "disabled") == (9,)
+    keys = (
+        "accounting: {mode: %s, buffer_size: %d, "
+        "terminated: [{pid: 8, gpu_util: 3, mem_util: 2, max_memory_mib: 4, time_ms: 7}, {pid: 9, time_ms: 1}]}, "
+        "processes: [{pid: 1, sm_util: 5, mem_util: 6, used_memory_mib: 7}, {pid: 2, accounted: false}, "
+        "{pid: 9, used_memory_mib: 1, max_memory_mib: 3}, {pid: 4}]"
+    )
+    terminated = Accounted(8, 3, 2, 4 << 20, 7)
+    running = (Accounted(1, 5, 6, 7 << 20, running=True), Accounted(9, 0, 0, 3 << 20, running=True), Accounted(4, 0, 0, 2**64 - 1, running=True))
+    assert field(tree, "accounting.processes", keys % ("enabled", 4000)) == (terminated, *running)
+    assert field(tree, "accounting.processes", keys % ("enabled", 2)) == running[1:]
+    assert field(tree, "accounting.processes", keys % ("disabled", 4000)) == (terminated, Accounted(9, time_ms=1))
 
 
 @pytest.mark.parametrize(("keys", "on"), [("ecc: {mode_current: enabled}", True), ("ecc: {mode_current: disabled}", False), ("", False)])
