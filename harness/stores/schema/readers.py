@@ -12,8 +12,8 @@ from mocklib import fields
 _FED: Mapping[str, tuple[str, ...]] = {
     "pci.bus_id": ("pci.domain", "pci.bus", "pci.device", "pci.function", "pci.bus_id", "pci.bus_id_legacy", "board_id"),
     "supported_clocks.memory_clocks": ("clocks.supported",),
-    "processes": ("processes.compute", "processes.graphics", "processes.mps", "accounting.pids"),
-    "accounting.terminated": ("accounting.pids",),
+    "processes": ("processes.compute", "processes.graphics", "processes.mps", "accounting.processes"),
+    "accounting.terminated": ("accounting.processes",),
     "power.smoothing.supported": ("power.smoothing.enabled",),
     "power.smoothing.state": ("power.smoothing.enabled",),
     "power.workload_power_profiles.requested": ("power.workload_profiles.requested", "power.workload_profiles.enforced"),
