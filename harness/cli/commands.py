@@ -17,6 +17,7 @@ TABLE: dict[str, tuple[str, str]] = {
     "check": ("checking", "Render captures from the mock library, compare with the original."),
     "import": ("importing", "Make capture, profile and golden hashes from nvidia-smi's output."),
     "roundtrip": ("roundtrip", "Write files again from their facts; are the bytes the same?"),
+    "scrub": ("scrubbing", "Replace the identifiers in files, or look for some that are left."),
     "render": ("rendering", "Print what nvidia-smi would print, from the mock library."),
     "compile": ("compiling", "Compile a profile into the image that the library serves."),
     "run": ("running", "Run a command with a mock library that serves a profile."),

@@ -27,6 +27,13 @@ _HOME = re.compile(
     rb"(?i:(?:[/\\]|%2f|%5c)(?:home|homes|users|documents and settings)(?:[/\\]+|%2f|%5c))"
     rb"(?:([^/\\<>\"':;&|*?%\r\n]+)(?=\\)|([^/\\<>\"':;,&=%\s]+))"
 )
+_SCRATCH = re.compile(
+    rb"(?i)(?<![\w./-])(?:/(?:mnt|nfs|gpfs|pfs|lustre|beegfs|cephfs|weka))?/(?:(?:local|global)[_-]?)?scratch(?:[_-]?(?:local|global|[a-z]?[0-9]{1,3}))?/+"
+    rb"([^/\\<>\"':;,&=%\s]+)(?=/)"
+)
+_SHARED = frozenset(b"apps bin conda containers cuda data dataset datasets env envs lib lib64 miniconda3 models opt shared software tmp venv".split())
+"""First components of a scratch folder that are plainly nobody's."""
+_SUDO = re.compile(rb"(?<![\w./-])(?:/usr/s?bin/)?(?:sudo|runuser)\s+(?:-[A-Za-z]+\s+){0,4}?(?:-[A-Za-z]*u\s+|-u)([A-Za-z_][A-Za-z0-9_.-]*)")
 _TILDE = re.compile(rb"(?<![^\s=:\"'>])~([A-Za-z_][A-Za-z0-9_.-]+)(?=/)")
 _MAIL = re.compile(rb"(?<![A-Za-z0-9._%+-])([A-Za-z0-9_][A-Za-z0-9._+-]*)@([A-Za-z][A-Za-z0-9-]*(?:\.[A-Za-z0-9-]+)*)")
 _TEXT = rb"[\"']?\s*([^\s\"'<>(),;&]+)"
@@ -133,7 +140,8 @@ def _names(line: bytes, spans: list[tuple[bytes, int, int]], found: list[Hit]) -
     for match in _HOME.finditer(line):
         group = 1 if match[1] else 2
         found.append(Hit(match.start(group), match.end(group), USER, match[group]))
-    found.extend(Hit(match.start(1), match.end(1), USER, match[1]) for match in _TILDE.finditer(line))
+    for pattern in (_SCRATCH, _TILDE, _SUDO):
+        found.extend(Hit(match.start(1), match.end(1), USER, match[1]) for match in pattern.finditer(line) if match[1].lower() not in _SHARED)
     for match in _MAIL.finditer(line):
         found.append(Hit(match.start(1), match.end(1), USER, match[1]))
         found.append(Hit(match.start(2), match.end(2), HOST, match[2]))

@@ -15,7 +15,7 @@ _WORDS = (
     b"sn ",
     *(
         b"uuid serial guid pdi hostname host= host: host_name host> node user home %2f %5c server owner login logname settings master asset"
-        b" s/n sn: sn= &# @ ~ \\\\ :// process command cmd arg> args argv path exe"
+        b" scratch sudo runuser s/n sn: sn= &# @ ~ \\\\ :// process command cmd arg> args argv path exe"
     ).split(),
 )
 _HEX = bytes.maketrans(b"0123456789abcdef", b"h" * 16)

@@ -53,6 +53,17 @@ def read(path: Path) -> Content:
     return unpack(read_bytes(path), name_of(path))
 
 
+def plain(data: bytes, name: str) -> tuple[bytes, list[str]]:
+    """The text in the file's bytes ``data``, and a note where it was packed.
+
+    Raises InputError for an archive and for a gzip file that is damaged or unpacks to more than `MAX_FILE`.
+    """
+    packed = data.startswith(_GZIP)
+    data = _gunzip(data, name) if packed else data
+    _refuse_archives(data, name)
+    return data, ["unpacked from gzip"] if packed else []
+
+
 def name_of(path: Path) -> str:
     """What messages call ``path``."""
     return "<stdin>" if str(path) == STDIN else str(path)
@@ -63,11 +74,7 @@ def unpack(data: bytes, name: str) -> Content:
 
     Raises InputError for an archive, a gzip file that is damaged or unpacks to more than `MAX_FILE`, and a bug report without XML.
     """
-    notes: list[str] = []
-    if data.startswith(_GZIP):
-        data = _gunzip(data, name)
-        notes.append("unpacked from gzip")
-    _refuse_archives(data, name)
+    data, notes = plain(data, name)
     if _REPORT.search(data, 0, _REPORT_HEAD):
         data, note = _cut(data, name)
         notes.append(note)
