@@ -14,8 +14,8 @@ from harness.cli import guard
 from tests.unit.text import samples
 
 ROOT = Path(__file__).resolve().parents[3]
-UUID = "GPU-5c89852c-d268-c3f3-1b07-005d5ae1dc3f"
-OTHER = "GPU-5c89852d-d268-c3f3-1b07-005d5ae1dc3f"
+UUID = "GPU-12ab34cd-56ef-78ab-90cd-12ef34ab56cd"
+OTHER = "GPU-12ab34ce-56ef-78ab-90cd-12ef34ab56cd"
 FIRST = "GPU-00000001-0000-0000-0000-000000000001"
 ROWS = f"GPU 0: A (UUID: {UUID})\nGPU 1: A (UUID: {OTHER})\n"
 
