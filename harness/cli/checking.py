@@ -24,7 +24,7 @@ from harness.words.errors import EXIT_GATE, EXIT_PARITY, GateError, MissingError
 @options.rules_file
 @options.ci
 @options.json_file
-@click.option("--junit", "junit_file", metavar="FILE", type=click.Path(), help="Also write the result as JUnit XML ('-': to standard output).")
+@options.junit_file
 def command(
     names: tuple[str, ...],
     root: str | None,
@@ -37,6 +37,7 @@ def command(
 ) -> int:
     """Render each capture (all of them without ID) from the mock library and compare it with what the real node printed.
 
+    ID is an id, a short name, or a board for all its captures.
     Hashes decide; where they differ, every difference is listed.  Without ID, files that
     belong to no capture fail the gate too.  Exit status 0 is parity: no finding left.
     What is pending is counted and never compared; in CI it fails the gate.

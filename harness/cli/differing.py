@@ -30,7 +30,7 @@ def command(one: str, other: str, volatile: bool, rules_file: str | None, root: 
     \b
     A and B are each one of
       ID            a capture (an id, a short name, or a board)
-      FILE          what nvidia-smi -q -x or -L wrote, or a profile (.yaml)
+      FILE          what nvidia-smi -q -x or -L wrote ('-': standard input), or a profile (.yaml)
       render:ID     what the mock library prints for a profile
       profile:ID    the profile's keys
 

@@ -30,6 +30,9 @@ root = click.option("--root", metavar="DIR", type=click.Path(), callback=_named,
 json_file = click.option(
     "--json", "json_file", metavar="FILE", type=click.Path(), callback=_named, help="Also write the result as JSON ('-': to standard output)."
 )
+junit_file = click.option(
+    "--junit", "junit_file", metavar="FILE", type=click.Path(), callback=_named, help="Also write the result as JUnit XML ('-': to standard output)."
+)
 rules_file = click.option(
     "--rules", "rules_file", metavar="FILE", type=click.Path(), callback=_named, help="Take the rules from FILE instead of golden/rules.yaml."
 )

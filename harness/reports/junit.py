@@ -36,7 +36,7 @@ def check(cases: Iterable[Case], drift: Iterable[str] = (), uses: Iterable[Use] 
     document.add_testsuite(_workspace(list(drift), list(uses)))
     document.update_statistics()
     made: bytes = document.tostring()
-    return made
+    return made.strip() + b"\n" if made.startswith(b"<?xml") else b'<?xml version="1.0" encoding="UTF-8"?>\n' + made.strip() + b"\n"
 
 
 def _capture(name: str, views: list[Case]) -> TestSuite:

@@ -49,7 +49,7 @@ class Workspace:
         for folder in (here, *here.parents):
             if (folder / "captures").is_dir() and (folder / "golden").is_dir():
                 return cls(folder)
-        raise MissingError(f"no folder from {here} upward holds captures/ and golden/; name one with --root DIR")
+        raise MissingError(f"no folder from {here} upward holds captures/ and golden/; name one with --root DIR (--root . begins one here)")
 
     @classmethod
     def nearby(cls, root: str | Path | None = None, start: Path | None = None) -> Workspace:
@@ -98,7 +98,7 @@ class Workspace:
             alone = name in ids or short.get(name) in ids
             meant = [references.find(name, ids, short)] if alone else references.of_board(name, ids)
             if not meant:
-                raise UsageError(f"no capture {name!r} in {self.captures}{references.near(name, [*ids, *short])}")
+                raise UsageError(f"no capture {name!r} in {self.captures}{references.near(name, [*ids, *short])}; nvparity list names all")
             chosen.update(dict.fromkeys(filter(None, meant)))
         return list(chosen)
 

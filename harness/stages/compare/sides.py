@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.stages.compare.check import state_texts, verbatim_of
 from harness.stages.derive_walk import Walker
-from harness.stages.importing import source
+from harness.stages.importing import doors, source
 from harness.stages.render import serving
 from harness.stores import captures, profiles, references
 from harness.tables import drivers
@@ -62,7 +62,7 @@ class Side:
 
 
 def read(space: Workspace, name: str, views: frozenset[str] = frozenset({VIEW_QUERY})) -> Side:
-    """The side that ``name`` means: ``render:REF``, ``profile:REF``, a file, or REF (an id, short name or board) for the capture.
+    """The side that ``name`` means: ``render:REF``, ``profile:REF``, a file (``-``: standard input), or REF for the capture.
 
     ``views``: those that a render is made of.  Raises InputError for a name that means nothing and for files that are not sound.
     """
@@ -72,8 +72,8 @@ def read(space: Workspace, name: str, views: frozenset[str] = frozenset({VIEW_QU
     if prefix == PROFILE and reference:
         return _profile(name, space.locate_profile(reference))
     path = Path(name)
-    if path.is_file():
-        return _profile(name, path) if path.suffix in {".yaml", ".yml"} else _file(space, name, path)
+    if path.is_file() or name == doors.STDIN:
+        return _profile(name, path) if path.suffix in {".yaml", ".yml"} else _file(space, path)
     located = space.locate_capture(name)
     if located is None:
         known = [*space.ids(), *space.short_names(), *(entry for entry in space.profile_ids())]
@@ -87,12 +87,10 @@ def _capture(space: Workspace, identity: str, name: str) -> Side:
     return Side(name, CAPTURE, identity, capture.sidecar.driver, views)
 
 
-def _file(space: Workspace, name: str, path: Path) -> Side:
-    try:
-        text = source.read(path.read_bytes(), name)
-    except OSError as error:
-        raise InputError(f"{name}: cannot be read: {error.strerror}") from error
-    return Side(name, FILE, "", _driver_of(text), {source.view(text): _text(space, text)})
+def _file(space: Workspace, path: Path) -> Side:
+    content = doors.read(path)
+    text = source.read(content.data, content.name)
+    return Side(content.name, FILE, "", _driver_of(text), {source.view(text): _text(space, text)})
 
 
 def _driver_of(text: Source) -> str | None:

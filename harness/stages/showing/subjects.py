@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.stages.importing import making, source
+from harness.stages.importing import doors, making, source
 from harness.stages.render import serving
 from harness.stores import captures, profiles, references
 from harness.stores.workspace import HELP
@@ -56,15 +56,13 @@ def split(space: Workspace, reference: str) -> tuple[str, str | None]:
 def file_of(name: str) -> Path | None:
     """The file that ``name`` is, where it is one that nvidia-smi may have written; None for profiles and names."""
     path = Path(name)
-    return path if path.is_file() and path.suffix not in PROFILES else None
+    return path if (path.is_file() and path.suffix not in PROFILES) or name == doors.STDIN else None
 
 
 def read_file(path: Path) -> Source:
     """The text in a file that nvidia-smi wrote.  Raises InputError for what is none."""
-    try:
-        return source.read(path.read_bytes(), str(path))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    content = doors.read(path)
+    return source.read(content.data, content.name)
 
 
 def read(space: Workspace, name: str) -> Subject:
@@ -88,11 +86,17 @@ def _known(space: Workspace, name: str) -> bool:
 def _file(space: Workspace, path: Path) -> Subject:
     text = read_file(path)
     said = text.get("driver_version") if isinstance(text, Document) else None
-    profile = None
-    if said is not None or not isinstance(text, Document):
-        profile = profiles.parse(making.profile(text, path.stem, space.root).text.encode(), f"profile of {path}")
     driver = None if said is None else drivers.load(space.root).resolve(said)
-    return Subject(path.name, f"file {path.name}", lambda: text, profile, driver)
+    name = doors.name_of(path) if str(path) == doors.STDIN else path.name
+    return Subject(name, f"file {name}", lambda: text, _made(space, text, path), driver)
+
+
+def _made(space: Workspace, text: Source, path: Path) -> Profile | None:
+    """The profile that an import would make of ``text``; None where it would refuse it, which is for an import to say."""
+    try:
+        return profiles.parse(making.profile(text, path.stem, space.root).text.encode(), f"profile of {path}")
+    except InputError:
+        return None
 
 
 def _capture(space: Workspace, name: str) -> Subject:
@@ -118,7 +122,8 @@ def _profile(space: Workspace, path: Path) -> Subject:
 def facts(space: Workspace, path: Path) -> dict[str, Any]:
     """Facts on a file that nvidia-smi wrote, ready for JSON: its kind, view, driver and layout, GPUs, readings by kind, states, notes."""
     text = read_file(path)
-    found: dict[str, Any] = {"file": str(path), "kind": text.kind, "view": source.view(text), "driver": None, "layout": None, "notes": _notes(text)}
+    found: dict[str, Any] = {"file": doors.name_of(path), "kind": text.kind, "view": source.view(text), "driver": None, "layout": None}
+    found["notes"] = _notes(text)
     if not isinstance(text, Document):
         return {**found, "gpus": [{"name": row.name, "uuid": row.uuid} for row in text.gpus], "readings": {}, "states": {}}
     found["gpus"] = [{"name": block.get("product_name"), "uuid": block.get("uuid")} for block in text.gpus]
@@ -126,9 +131,9 @@ def facts(space: Workspace, path: Path) -> dict[str, Any]:
     if version is None:
         return {**found, "readings": {}, "states": {}}
     driver = drivers.load(space.root).resolve(version)
+    found |= {"driver": version, "layout": f"{driver.node} (assumed)" if driver.assumed else driver.node.text}
     made = making.profile(text, path.stem, space.root)
-    layout = f"{driver.node} (assumed)" if driver.assumed else driver.node.text
-    return {**found, "driver": version, "layout": layout, "readings": dict(made.readings), "states": dict(made.states)}
+    return {**found, "readings": dict(made.readings), "states": dict(made.states)}
 
 
 def _notes(text: Source) -> list[str]:

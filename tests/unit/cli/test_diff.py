@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -129,3 +131,9 @@ def test_what_cannot_be_compared_is_refused_in_one_line(one: str, other: str, st
 
 def test_a_diff_without_a_second_side_is_a_usage_error(capsys: pytest.CaptureFixture[str]):
     assert diff("t4") == 2
+
+
+def test_standard_input_is_a_side(query: Path):
+    command = [sys.executable, "-m", "harness.cli", "diff", "-", "t4", "--root", str(ROOT)]
+    done = subprocess.run(command, input=query.read_bytes(), capture_output=True, check=False, cwd=ROOT)
+    assert (done.returncode, done.stdout.splitlines()[0]) == (0, b"a: <stdin> (file, driver 595.91.07)")

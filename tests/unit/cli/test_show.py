@@ -187,3 +187,16 @@ def test_what_means_nothing_is_refused_in_one_line_with_the_nearest(reference: s
     told = capsys.readouterr()
     assert (told.out, len(told.err.splitlines())) == ("", 1)
     assert said in told.err
+
+
+def test_a_file_that_no_profile_can_be_made_of_is_told_all_the_same(query: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    text = query.read_text("utf-8")
+    query.write_text(text.replace("<driver_version>595.91.07</driver_version>\n\t", ""), "utf-8")
+    assert show(capsys, f"{query}:gpu_temp", "--origin") == [
+        "gpu[0]/temperature/gpu_temp: 33 C",
+        "    printed  file query.xml, gpu/temperature/gpu_temp",
+        "    row      none: no driver is told: no row",
+    ]
+    listed = tmp_path / "list.txt"
+    listed.write_text("GPU 6: Tesla T4 (UUID: GPU-00000001-0000-0000-0000-000000000001)\n")
+    assert show(capsys, f"{listed}:name") == ["gpu[0]/name: Tesla T4"]
