@@ -9,6 +9,7 @@ import click
 
 from harness.cli import options
 from harness.reports import imported
+from harness.stages.compare import sides
 from harness.stages.importing import pipeline, sources
 from harness.stores.workspace import Workspace, check_id
 from harness.words.errors import EXIT_GATE, EXIT_PARITY, NothingError, UsageError
@@ -20,6 +21,7 @@ from harness.words.errors import EXIT_GATE, EXIT_PARITY, NothingError, UsageErro
 @click.option("--source", metavar="TEXT", help="Where it comes from: repository=... commit=... path=... licence=..., or words.")
 @click.option("--kind", type=click.Choice(["edited"]), help="The text was changed by hand: it is kept and read, not compared.")
 @click.option("--pending", "propose", is_flag=True, help="Propose the capture (nvparity review) instead of writing it.")
+@click.option("--compare", "earlier", metavar="REF", help="Also say what changed since another capture, say of the driver before.")
 @options.ci
 @options.root
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON instead of in words.")
@@ -29,6 +31,7 @@ def command(
     source: str | None,
     kind: str | None,
     root: str | None,
+    earlier: str | None,
     *,
     propose: bool,
     ci: bool | None,
@@ -47,9 +50,12 @@ def command(
     options.refuse_in_ci(ci, space, "import")
     given = [Path(file) for file in files]
     if any(path.is_dir() for path in given):
+        if earlier is not None:
+            raise UsageError("--compare is for one capture; import the folder without it")
         return _folder(space, given, name, source, kind == "edited", propose, as_json)
     chosen = None if name is None else check_id(name)
-    made = pipeline.run(space, given, chosen, source, edited=kind == "edited", propose=propose)
+    before = None if earlier is None else sides.read(space, earlier)
+    made = pipeline.run(space, given, chosen, source, edited=kind == "edited", propose=propose, earlier=before)
     if as_json:
         options.emit("-", lambda: imported.to_json(made))
     else:

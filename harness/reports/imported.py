@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from harness.reports import document, table
+from harness.reports import document, successions, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,6 +34,8 @@ def lines(made: Imported, root: Path) -> Iterator[str]:
         yield from _listed("finding", [table.line_of(finding) for finding in case.findings])
         yield from (f"  drift: {line}" for line in case.drift)
     yield f"  {outcome(made)}"
+    if made.compared is not None:
+        yield from successions.lines(made.compared)
     if made.pending:
         yield f"  pending: nvparity review {made.id} shows the differences, nvparity accept {made.id} takes it, nothing else changed"
 
@@ -53,6 +55,7 @@ def to_json(made: Imported) -> dict[str, Any]:
         "notes": list(made.notes),
         "residue": made.residue,
         "pending": made.pending,
+        "compared": None if made.compared is None else successions.document(made.compared),
         "written": [str(path) for path in made.written],
         "check": document.check(made.cases),
     }

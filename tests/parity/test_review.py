@@ -312,6 +312,19 @@ def test_two_proposals_that_change_one_file_are_not_accepted_together(space: Wor
     assert run("check") == 0
 
 
+def test_an_import_says_what_became_of_the_elements_of_another_capture(space: Workspace, later: Path, run, capsys: Capsys):
+    later.write_bytes(later.read_bytes().replace(b"<fan_speed>N/A<", b"<fan_speed>30 %<"))
+    assert run("import", str(later), "--id", "b", "--compare", "t4") == 0
+    said = capsys.readouterr().out
+    assert "compared with t4: driver 595.91.07 -> 595.91.07, GPUs 1 -> 1\n" in said
+    assert "  state (value or not): 1\n    gpu/fan_speed: 'N/A' -> a value\n" in said
+    assert run("import", str(later), "--id", "c", "--compare", "b", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["compared"]["steps"] == []
+    before = state(space.root)
+    assert run("import", str(later), "--id", "d", "--compare", "nothing") == 3
+    assert state(space.root) == before
+
+
 KILLED = """
 import os, signal, sys
 from pathlib import Path

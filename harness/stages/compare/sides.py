@@ -81,6 +81,12 @@ def read(space: Workspace, name: str, views: frozenset[str] = frozenset({VIEW_QU
     return _capture(*located, name)
 
 
+def of_texts(space: Workspace, name: str, texts: Mapping[str, Source]) -> Side:
+    """The side of texts at hand, as the driver nodes of ``space`` explain them."""
+    driver = next((version for text in texts.values() if (version := _driver_of(text)) is not None), None)
+    return Side(name, CAPTURE, "", driver, {view: _text(space, text) for view, text in texts.items()})
+
+
 def _capture(space: Workspace, identity: str, name: str) -> Side:
     capture = captures.load(space.captures, identity)
     views = {view: _text(space, text) for view, text in capture.texts.items()}

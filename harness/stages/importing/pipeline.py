@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.stages import derive_node
-from harness.stages.compare import baselines, check
+from harness.stages.compare import baselines, check, sides, succession
 from harness.stages.importing import doors, making, naming, neighbours, source, sources, staging
 from harness.stages.render import serving
 from harness.stages.review import proposing
@@ -23,6 +23,8 @@ from harness.words.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from harness.stages.compare.case import Case
+    from harness.stages.compare.sides import Side
+    from harness.stages.compare.succession import Succession
     from harness.stages.derive_node import Learnt
     from harness.stages.importing.doors import Content
     from harness.stages.importing.source import Source
@@ -39,7 +41,8 @@ class Imported:
     ``readings``: leaves by kind (value, state, literal, list, unmodelled) and ``elements``, their sum; ``states``: texts that stand for states
     -> how often; ``unmodelled``: path -> text; ``scrubbed``: family of identifiers -> distinct values replaced; ``learnt``: the driver node
     written, None when the version's own node explains everything; ``residue``: lines that still look like identifiers; ``cases``: the proof,
-    one a view; ``written``: the files, or, when it is ``pending``, the folder of the proposal.
+    one a view; ``written``: the files, or, when it is ``pending``, the folder of the proposal;
+    ``compared``: what became of the elements of an earlier capture, where one was named.
     """
 
     id: str
@@ -55,6 +58,7 @@ class Imported:
     written: list[Path]
     notes: tuple[str, ...] = field(default=())
     pending: bool = False
+    compared: Succession | None = None
 
     @property
     def parity(self) -> bool:
@@ -103,17 +107,25 @@ def run(
     *,
     edited: bool = False,
     propose: bool = False,
+    earlier: Side | None = None,
 ) -> Imported:
     """Import ``files`` (a query, a list, or both of one node; ``-`` is standard input) into ``space``: `run_contents` with what they hold.
 
     ``given_source``: the words of ``--source``.  Raises InputError for files that cannot be read or hold no capture, UsageError for words
     that are no text.
     """
-    return run_contents(space, doors.read_all(files), name, sources.parse(given_source), edited=edited, propose=propose)
+    return run_contents(space, doors.read_all(files), name, sources.parse(given_source), edited=edited, propose=propose, earlier=earlier)
 
 
 def run_contents(
-    space: Workspace, contents: list[Content], name: str | None, origin: captures.Source, *, edited: bool = False, propose: bool = False
+    space: Workspace,
+    contents: list[Content],
+    name: str | None,
+    origin: captures.Source,
+    *,
+    edited: bool = False,
+    propose: bool = False,
+    earlier: Side | None = None,
 ) -> Imported:
     """Import ``contents`` (a query, a list, or both of one node), which come from ``origin``, into ``space`` as ``name`` (proposed when None).
 
@@ -125,11 +137,11 @@ def run_contents(
     given = _read(contents, edited=edited)
     for _ in range(ATTEMPTS - 1):
         with contextlib.suppress(staging.MovedError):
-            return _run(space, given, name, origin, propose=propose)
-    return _run(space, given, name, origin, propose=propose)
+            return _run(space, given, name, origin, propose=propose, earlier=earlier)
+    return _run(space, given, name, origin, propose=propose, earlier=earlier)
 
 
-def _run(space: Workspace, given: _Given, name: str | None, origin: captures.Source, *, propose: bool) -> Imported:
+def _run(space: Workspace, given: _Given, name: str | None, origin: captures.Source, *, propose: bool, earlier: Side | None) -> Imported:
     """One attempt; MovedError where another import was quicker to change the driver nodes that this one began with."""
     staging.sweep(space)
     if name is None:
@@ -145,6 +157,7 @@ def _run(space: Workspace, given: _Given, name: str | None, origin: captures.Sou
         _write(staged, given, chosen, _origin(space, chosen, origin, again=again))
         _baseline(staged, given, chosen)
         cases = check.check(staged, [chosen])
+        compared = None if earlier is None else succession.follow(earlier, sides.of_texts(staged, chosen, given.texts))
         neighbours.hold(staged, space, chosen, learnt)
         node = None if learnt is None else learnt.version
         if again or propose:
@@ -164,6 +177,7 @@ def _run(space: Workspace, given: _Given, name: str | None, origin: captures.Sou
         cases=cases,
         written=written,
         pending=again or propose,
+        compared=compared,
         notes=(*_notes(given), *_doctype(space, given), *_left_out(given)),
     )
 
