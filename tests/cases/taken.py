@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import io
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,8 @@ from harness.cli import guard
 from harness.stages.render import serving
 from harness.stores import profiles
 from harness.stores.workspace import Workspace
+from mocklib.binding import Nvml
+from tests.cases.boards import ROOT
 
 
 @dataclass(eq=False)
@@ -71,3 +74,26 @@ def import_into(folder: Path, files: Mapping[str, bytes], options: Sequence[str]
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         status = guard.run(["import", *(str(folder / name) for name in files), "--root", str(space), "--id", "x", *options])
     return Taken(status, out.getvalue(), err.getvalue(), Workspace(space))
+
+
+def printed_on(board: str, driver: str, folder: Path) -> str:
+    """The query that the profile of ``board`` gives with another driver version; ``folder`` is for the profile."""
+    text, changes = re.subn(r"(?m)^  driver_version: .*$", f'  driver_version: "{driver}"', (ROOT / "profiles" / f"{board}.yaml").read_text("utf-8"))
+    assert changes == 1
+    profile = folder / "profile.yaml"
+    profile.write_text(text)
+    return serving.render(profile, Workspace(folder), verbatim={}).data.decode()
+
+
+def refused(nvml: Nvml, name: str, device: int, struct: str, version: int | None = None) -> int:
+    """The code of a call that fills a struct of another shape than it was told or has nothing to say; the struct must be as it was."""
+    ffi = nvml.ffi
+    filled = ffi.new(f"{struct} *")
+    whole = ffi.buffer(filled)
+    whole[:] = b"\xa5" * len(whole)
+    if version is not None:
+        filled.version = version
+    before = bytes(whole)
+    code = int(nvml.function(name)(ffi.cast("nvmlDevice_t", device), filled))
+    assert bytes(whole) == before, f"{name} answered {code} and wrote"
+    return code
