@@ -5,7 +5,10 @@ A value that already is such a placeholder stays, so a scrubbed text is scrubbed
 
 from __future__ import annotations
 
+import functools
 import re
+
+from harness.tables import drivers
 
 UUID = "uuid"
 SERIAL = "serial"
@@ -23,17 +26,27 @@ _SURE = 6
 
 _MASKED = re.compile(rb"redacted|removed|masked|hidden|elided|anonymi[sz]ed|\.\.\.|\xe2\x80\xa6|[*?#]{2}|x{3}", re.IGNORECASE)
 _ABSENT = frozenset({b"", b"n/a", b"[n/a]", b"none", b"null", b"unknown", b"not supported", b"[not supported]", b"unknown error", b"err!"})
+_DIGIT = re.compile(rb"[0-9]")
 _NAME = {USER: b"user", HOST: b"host"}
 
 
 def is_absent(value: bytes) -> bool:
-    """Is ``value`` no identifier: N/A and its like, empty, zeros only, or hidden by whoever gave the file (XXXX, redacted, ...)?"""
+    """Is ``value`` no identifier: N/A and its like, a state, empty, zeros only, or hidden by whoever gave the file (XXXX, redacted, ...)?"""
     plain = value.strip().lower()
     if plain in _ABSENT or _MASKED.search(plain):
+        return True
+    if value[:1].isupper() and not _DIGIT.search(plain) and plain in _states():
         return True
     bare = plain.removeprefix(b"0x").removeprefix(b"mig-").removeprefix(b"gpu-")
     letters = set(bare) - set(b"0-:. ")
     return not letters or (b"0" not in bare and letters <= {b"x"[0], b"y"[0], b"z"[0]})
+
+
+@functools.cache
+def _states() -> frozenset[bytes]:
+    """What drivers print in place of a value they cannot give (a serial that is not permitted), in lower case."""
+    tree = drivers.load()
+    return frozenset(text.lower().encode() for version in tree.versions() for text in tree.resolve(version).texts.values())
 
 
 def canonical(family: str, value: bytes) -> bytes:

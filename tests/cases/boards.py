@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from harness.stores import captures
@@ -71,6 +72,7 @@ def process(pid: int, name: str, used: str, kind: str = "C") -> tuple[str, Conte
     }  # fmt: skip
 
 
-def gpus(text: str) -> list[str]:
-    """The texts of the GPU blocks."""
-    return re.findall(r"(?s)\t<gpu id=.*?</gpu>\n", text)
+def each(text: str, change: Callable[[int, str], str]) -> str:
+    """``text`` with ``change(number, block)`` in place of every GPU block."""
+    counter = itertools.count()
+    return re.sub(r"(?s)\t<gpu id=.*?</gpu>\n", lambda match: change(next(counter), match.group()), text)
