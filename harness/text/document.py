@@ -190,7 +190,8 @@ def _kind(document: Document, scan: scanner.Scan) -> str:
     lost = sum(1 for _, line in scan.outside if _LOST_GPU.match(line))
     if attached is not None and attached.isascii() and attached.isdigit() and len(document.gpus) + lost < int(attached[:9]):
         return TRIMMED
-    return OWN if document.layout.own and document.doctype is not None and not document.verbatim and not scan.odd else REINDENTED
+    own = document.layout.own and document.doctype is not None and not document.verbatim and not scan.odd and not scan.foreign
+    return OWN if own else REINDENTED
 
 
 def _notes(scan: scanner.Scan) -> list[Note]:

@@ -27,6 +27,7 @@ _TORN = re.compile(_PREFIX + r"(GPU|MIG)\b")
 _ERROR = re.compile(r"\s*(Unable to determine the device handle for gpu\b.*)", re.IGNORECASE)
 _TUPLE = re.compile(r"MIG-(GPU-[^/]+)/([0-9]{1,4})/([0-9]{1,4})")
 _MASKED = re.compile(r"\.\.\.|…|[xX]{3}|[yY]{3}|\*\*|redacted", re.IGNORECASE)
+_HIDDEN = re.compile(r"[\[(<]?(?:redacted|masked|hidden|removed|scrubbed)[\])>]?", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -126,7 +127,12 @@ class Listing:
 
 def is_masked(text: str) -> bool:
     """Did whoever gave the file hide ``text`` (``GPU-...``, ``xxxx``, REDACTED)?  Zeros are a value."""
-    return _MASKED.search(text) is not None
+    return _MASKED.search(text) is not None or is_hidden(text)
+
+
+def is_hidden(text: str) -> bool:
+    """Is ``text`` nothing but a word that says it was hidden (``[REDACTED]``, ``(hidden)``)?  Then it says nothing about what stood there."""
+    return _HIDDEN.fullmatch(text) is not None
 
 
 def write(listing: Listing) -> str:

@@ -16,6 +16,10 @@ from harness.words.errors import InputError
 
 _NAME = re.compile(rf"(?=.{{1,100}}$){forms.NAME}")
 ROOT_TAG = "nvidia_smi_log"
+OWN_BLOCKS = frozenset({"mig_devices"})
+"""Elements that nvidia-smi writes with their text on a line of its own; the text of every other stands beside its tags (captures)."""
+OWN_LISTS = ("processes", "accounted_processes", "retired_pagelist", "retired_page_addresses")
+"""Lists that nvidia-smi writes on two lines when they are empty."""
 MAX_DEPTH = 64
 MAX_ATTRIBUTES = 64
 MAX_TAGS = 1_000_000
@@ -29,6 +33,7 @@ class Scan:
     root:         the tree
     indents:      white space before an element, by depth, as first seen
     odd:          elements whose ``indent`` differs from that
+    foreign:      elements in a form that nvidia-smi does not write
     declaration, doctype: the XML declaration line, the DTD's file name
     closing:      how the first CLOSED element ends
     repairs:      line number (1-based) -> the line with its text escaped, for the XML parser's copy
@@ -41,6 +46,7 @@ class Scan:
     root: Node
     indents: list[str]
     odd: int
+    foreign: int
     declaration: str | None
     doctype: str | None
     closing: str
@@ -77,6 +83,7 @@ class _Scanner:
     end: int = 0
     indents: dict[int, str] = field(default_factory=dict)
     odd: int = 0
+    foreign: int = 0
     declaration: str | None = None
     doctype: str | None = None
     closing: str = ""
@@ -218,6 +225,7 @@ class _Scanner:
         node = Node(tag, attributes=dict(attributes), form=CLOSED, line=number)
         self._check_names(node, len(attributes))
         self.stack[-1].children.append(node)
+        self.foreign += 1
         self.closing = self.closing or spelling
         return node
 
@@ -250,6 +258,7 @@ class _Scanner:
         else:
             node.text = tidy(text) or None
             node.form = BLOCK if node.text else EMPTY
+            self.foreign += node.form == BLOCK and tag not in OWN_BLOCKS
         if not self.stack:
             self.end = number
 
@@ -284,6 +293,7 @@ class _Scanner:
             root=self.root,
             indents=self._indents(),
             odd=self.odd,
+            foreign=self.foreign + sum(self.text.count(f"<{tag}></{tag}>") for tag in OWN_LISTS),
             declaration=self.declaration,
             doctype=self.doctype,
             closing=self.closing or " />",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from harness.stores import captures
@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 T4, H100, A100, GT1030 = "t4-x1_595.91.07", "h100-sxm5-x8_580.105.08", "a100-sxm4-40gb-x1_570.148.08", "geforce-gt-1030-x1_470.74"
 UUID = "GPU-00000001-0000-0000-0000-{:012d}"
 
-Content = str | Mapping[str, "Content"] | list[tuple[str, "Content"]]
+Content = str | Mapping[str, "Content"] | Sequence[tuple[str, "Content"]]
 
 
 @functools.cache

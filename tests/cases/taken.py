@@ -48,6 +48,11 @@ class Taken:
         """Path -> text of what no row explains."""
         return serving.kept(self.path)
 
+    @property
+    def learnt(self) -> Path | None:
+        """The driver node the import wrote, None where it wrote none."""
+        return next((self.space.profiles / "drivers").glob("*.yaml"), None)
+
     def rendered(self, view: str = "q-x") -> str:
         """The render of the mock, as text."""
         return self._render(view)

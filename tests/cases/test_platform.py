@@ -12,7 +12,7 @@ HEALTHY: Content = {
     "health": {"summary": "Healthy", "bandwidth": "Full", "route_recovery_in_progress": "False", "route_unhealthy": "False",
                "access_timeout_recovery": "False", "incorrect_configuration": "None"},
 }  # fmt: skip
-RACK: Content = {
+RACK: dict[str, Content] = {
     "chassis_serial_number": "1820000000001", "slot_number": "25", "tray_index": "15", "host_id": "1", "peer_type": "Switch Connected",
     "module_id": "2", "gpu_fabric_guid": "0x0000000000000009",
 }  # fmt: skip
@@ -36,7 +36,7 @@ def test_ecc_counters_of_sram_are_whole_or_not_there(take: Take, ask: Ask):
 def test_counters_of_a_board_whose_ecc_is_off_are_not_zero(take: Take, ask: Ask):
     """BL-029: what cannot count has counted nothing, which is not a count of nought."""
     counters = ("sram_correctable", "sram_uncorrectable_parity", "sram_uncorrectable_secded", "dram_correctable", "dram_uncorrectable")
-    none: Content = dict.fromkeys(counters, "N/A")
+    none: dict[str, Content] = dict.fromkeys(counters, "N/A")
     sources: Content = dict.fromkeys(("sram_l2", "sram_sm", "sram_microcontroller", "sram_pcie", "sram_other"), "N/A")
     given = swap(text_of(A100), ("_ecc>Enabled<", "_ecc>Disabled<"))
     given = put(put(given, "volatile", none), "aggregate", {**none, "sram_threshold_exceeded": "N/A"})
@@ -82,7 +82,7 @@ def test_a_board_without_a_fabric_says_so_by_its_state(take: Take, ask: Ask):
 
 def test_rack_identity_and_c2c_are_served_and_the_chassis_serial_is_scrubbed(take: Take, ask: Ask):
     """BL-058: camelCase element and all."""
-    given = put(put(text_of(H100), "platformInfo", {**dict(RACK), "chassis_serial_number": "1820000012345"}), "c2c_mode", "Enabled")
+    given = put(put(text_of(H100), "platformInfo", {**RACK, "chassis_serial_number": "1820000012345"}), "c2c_mode", "Enabled")
     taken = take(given)
     assert taken.status == 0
     assert "1820000012345" not in taken.rendered()

@@ -241,9 +241,11 @@ def _read(given: list[Content], *, edited: bool) -> _Given:
     contents: dict[str, bytes] = {}
     views: dict[str, str] = {}
     for one in given:
-        view = source.view(source.read(one.data, one.name, edited=edited))
+        text = source.read(one.data, one.name, edited=edited)
+        view = source.view(text)
         if view in views:
             raise UsageError(f"{one.name}: {views[view]} is a capture of the same view ({view}); one import takes a query, a list, or one of each")
+        source.check_texts(text, one.data, one.name)
         views[view] = one.name
         contents[view] = one.data
     ordered = {view: contents[view] for view in (VIEW_QUERY, VIEW_LIST) if view in contents}

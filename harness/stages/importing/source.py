@@ -14,10 +14,11 @@ from harness.words.errors import InputError
 
 Source = Document | Listing
 
+MAX_TEXT = 4096
+"""The longest text there is: a process's name in the private list, with its end."""
 _QUERY = re.compile(rb"^[^\S\n]*(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?(?:<\?xml[^>\n]*>)?[^\S\n]*(?:<!DOCTYPE nvidia_smi|<nvidia_smi_log)", re.MULTILINE)
 _INDEX = re.compile(r"\[[0-9]+\]")
 _ADDRESS = re.compile(r"([0-9a-fA-F]{4,8}):([0-9a-fA-F]{2}):([0-9a-fA-F]{2})\.([0-9a-fA-F])")
-_HIDDEN = re.compile(r"[\[(<]?(redacted|masked|hidden|removed|scrubbed)[\])>]?", re.IGNORECASE)
 _FOREIGN = re.compile(r"\s*(?!GPU\b|MIG\b)\S")
 _LINK = re.compile(r"\s*Link [0-9]+: |.*nvlink", re.IGNORECASE)
 _AROUND = 16
@@ -92,7 +93,7 @@ def leaves(source: Source) -> list[tuple[str, str]]:
 
 def redacted(leaves: Iterable[tuple[str, str]]) -> frozenset[str]:
     """The paths of readings that the giver hid: ``[REDACTED]`` anywhere, and identifiers with ``...`` or ``xxx`` in them."""
-    return frozenset(path for path, text in leaves if _HIDDEN.fullmatch(text) or (_IDENTIFIER.search(path) and listing.is_masked(text)))
+    return frozenset(path for path, text in leaves if listing.is_hidden(text) or (_IDENTIFIER.search(path) and listing.is_masked(text)))
 
 
 def check_addresses(document: Document, name: str) -> None:
@@ -102,6 +103,21 @@ def check_addresses(document: Document, name: str) -> None:
         found = [tuple(int(part, 16) for part in match.groups()) for text in said if (match := _ADDRESS.fullmatch(text or ""))]
         if len(found) == len(said) and found[0] != found[1]:
             raise InputError(f"{name}:{block.line}: GPU {number} is at {said[0]} by its attribute and at {said[1]} by its pci_bus_id; capture again")
+
+
+def check_texts(source: Source, data: bytes, name: str) -> None:
+    """Raises InputError, with the line, for what no text of NVML holds and no profile could: a NUL, more than MAX_TEXT bytes."""
+    nul = data.find(0)
+    if nul >= 0:
+        line = data.count(b"\n", 0, nul) + 1
+        raise InputError(f"{name}:{line}: a NUL byte, which no text of nvidia-smi's holds: the file is damaged; capture again")
+    if isinstance(source, Document):
+        texts = [(node.line, node.tag, text) for _, node in source.root.walk() for text in (node.text, *node.attributes.values())]
+    else:
+        texts = [(row.line, "name", row.name) for row in source.gpus]
+    for line, tag, text in texts:
+        if text is not None and len(text) > MAX_TEXT:
+            raise InputError(f"{name}:{line}: <{tag}> holds {len(text)} characters, NVML's longest text {MAX_TEXT}; repair the line or capture again")
 
 
 def plain(path: str) -> str:
