@@ -29,6 +29,8 @@ _ENTITY = re.compile(r"&(amp|lt|gt|quot|apos);")
 _CHARACTERS = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _LISTED = re.compile(r"GPU ([0-9]+): (.*?) \(UUID: ([^()\s]+)\)")
 _LISTED_MIG = re.compile(r"MIG (?:(\S+) *)?Device +([0-9]+): \(UUID: ([^()\s]+)\)")
+_LISTED_WORDS = re.compile(r"\s*(?:Unable to determine the device handle for|No devices were found)", re.IGNORECASE)
+"""What `-L` says in place of a row; every other line (a prompt, a torn row) is no reading, as text beside the root of a query is none."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +160,7 @@ def _of_list(data: str) -> Leaves:
         elif row:
             found += [(f"gpu[{gpu}]/index", row[1]), (f"gpu[{gpu}]/name", row[2]), (f"gpu[{gpu}]/uuid", row[3])]
             gpu, mig = gpu + 1, 0
-        elif line.strip():
+        elif _LISTED_WORDS.match(line):
             found.append((f"line[{others}]", line.strip()))
             others += 1
     return found

@@ -12,7 +12,8 @@ from harness.stores import captures
 
 ROOT = Path(__file__).resolve().parents[2]
 T4, H100, A100, GT1030 = "t4-x1_595.91.07", "h100-sxm5-x8_580.105.08", "a100-sxm4-40gb-x1_570.148.08", "geforce-gt-1030-x1_470.74"
-UUID = "GPU-00000001-0000-0000-0000-{:012d}"
+UUID = "GPU-{0:08x}-0000-0000-0000-{0:012x}"
+"""A UUID as the scrubber leaves them."""
 
 Content = str | Mapping[str, "Content"] | Sequence[tuple[str, "Content"]]
 
