@@ -49,7 +49,12 @@ def test_two_gpus_that_differ_by_domain_alone_are_two(take: Take, ask: Ask):
     """BL-017: a fixed prefix cut off would make them one."""
     first = text_of(A100)
     block = first[first.index("\t<gpu ") : first.index("</gpu>\n\n") + len("</gpu>\n\n")]
-    second = swap(block, ("00000000:06:00.0", "00000001:06:00.0"), ("<pci_domain>0000", "<pci_domain>0001"), ("GPU-00000000-0000-0000-0000-000000000000", UUID.format(1)))
+    second = swap(
+        block,
+        ("00000000:06:00.0", "00000001:06:00.0"),
+        ("<pci_domain>0000", "<pci_domain>0001"),
+        ("GPU-00000000-0000-0000-0000-000000000000", UUID.format(1)),
+    )
     second = swap(second, ("<minor_number>0<", "<minor_number>1<"))
     given = swap(first, (block, block + second), ("<attached_gpus>1<", "<attached_gpus>2<"))
     taken = take(given)
@@ -75,7 +80,13 @@ def test_driver_versions_are_compared_part_by_part():
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), [("NVIDIA L40", "NVIDIA L4"), ("NVIDIA GH200 480GB", "NVIDIA H200"), ("NVIDIA RTX A6000", "NVIDIA A6000"), ("Nobody's Board", "Somebody's Board")]
+    ("one", "other"),
+    [
+        ("NVIDIA L40", "NVIDIA L4"),
+        ("NVIDIA GH200 480GB", "NVIDIA H200"),
+        ("NVIDIA RTX A6000", "NVIDIA A6000"),
+        ("Nobody's Board", "Somebody's Board"),
+    ],
 )
 def test_nothing_hangs_on_a_part_of_a_name(one: str, other: str, take: Take):
     """BL-054: the same readings under two names differ in the name alone, and in no other line."""

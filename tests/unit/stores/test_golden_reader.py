@@ -35,14 +35,15 @@ def test_leaves_of_a_query():
 
 
 def test_leaves_of_a_list():
-    assert golden_reader.leaves(b"GPU 0: TITAN X (Pascal) (UUID: GPU-1)\n  MIG 1g.5gb      Device  3: (UUID: MIG-2)\n\nNo more\n") == [
+    listed = b"GPU 0: TITAN X (Pascal) (UUID: GPU-1)\n  MIG 1g.5gb      Device  3: (UUID: MIG-2)\n\nNo devices were found\nno row\n"
+    assert golden_reader.leaves(listed) == [
         ("gpu[0]/index", "0"),
         ("gpu[0]/name", "TITAN X (Pascal)"),
         ("gpu[0]/uuid", "GPU-1"),
         ("gpu[0]/mig[0]/index", "3"),
         ("gpu[0]/mig[0]/profile", "1g.5gb"),
         ("gpu[0]/mig[0]/uuid", "MIG-2"),
-        ("line[0]", "No more"),
+        ("line[0]", "No devices were found"),
     ]
 
 
