@@ -35,6 +35,10 @@ def lacking(requirement: str, reason: str) -> None:
     pytest.skip(reason)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--figures", action="store_true", help="print what the proofs measured: one line a capture, driver node or file")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     required()
     os.environ.pop("CI", None)  # under it nothing is written; the tests that want it set it
@@ -143,11 +147,15 @@ def flavour_path() -> Callable[[str], Path]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Count the skips by reason."""
+    """The figures where they are asked for; the skips by reason."""
     reasons: collections.Counter[str] = collections.Counter()
     for report in terminalreporter.getreports("skipped"):
         if isinstance(report.longrepr, tuple):
             reasons[report.longrepr[2].removeprefix("Skipped: ")] += 1
+    if terminalreporter.config.getoption("--figures"):
+        reports = [*terminalreporter.getreports("passed"), *terminalreporter.getreports("failed")]
+        for line in sorted(str(value) for report in reports if report.when == "call" for name, value in report.user_properties if name == "figure"):
+            terminalreporter.line(line)
     if reasons:
         terminalreporter.section("skipped, by reason")
     for reason, count in reasons.most_common():

@@ -117,10 +117,17 @@ def _carry_routes(spec: dict[str, Any], root: Element, driver: Driver, donors: d
         owners = {child.row: donors[_at(below, child.name)][1] for child in came}
         first = next(iter(owners.values()))
         whole = block.repeat is None and below != ""
-        for row in needed_rows(with_children(block, block.children if whole else tuple(came))):
-            donor = first if whole and row in first.routes else owners.get(row, first)
+        shared = {_field(row): donor for row, donor in owners.items() if row is not None}
+        beside = [child for child in block.children if child in came or (child.row is not None and _field(child.row) in shared)]
+        for row in needed_rows(with_children(block, block.children if whole else tuple(beside))):
+            donor = first if whole and row in first.routes else owners.get(row) or shared.get(_field(row), first)
             if row in donor.routes:
                 _carry(spec, row, driver, donor)
+
+
+def _field(row: str) -> str:
+    """The profile key of a row: of two elements that tell one key, what came may be why the driver no longer asks for the other."""
+    return rows.load()[row].field or row
 
 
 def _carry(spec: dict[str, Any], row: str, driver: Driver, donor: Driver) -> None:

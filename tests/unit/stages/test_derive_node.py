@@ -60,6 +60,15 @@ def test_a_node_under_another_branch_takes_the_private_table_that_a_binary_of_it
     assert derive.derive(given, driver).text
 
 
+def test_what_tells_the_key_of_an_element_that_came_is_asked_as_the_donor_asks_it(repository, tree, tmp_path):
+    """display_mode and display_attached tell one key: where both are printed, the first is the driver's word for deprecated."""
+    given, learnt = learn(repository, tree, H100, ("<driver_version>580.105.08", "<driver_version>575.51.03"))
+    assert tree.resolve("575.51.03").layout.child("gpu").child("display_attached") is None
+    _, driver = settled(tmp_path, learnt, "575.51.03")
+    assert driver.routes["display.mode"].kind == "literal"
+    assert derive.derive(given, driver).verbatim == {}
+
+
 def test_an_element_of_no_row_is_placed_and_kept_verbatim(repository, tree, tmp_path):
     given, learnt = learn(repository, tree, T4, UNSEEN, ("<serial>", "<brand_new>7</brand_new>\n\t\t<serial>"))
     assert learnt.of("add") == ("gpu/brand_new",)
