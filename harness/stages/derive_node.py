@@ -94,7 +94,10 @@ def _of_branch(spec: dict[str, Any], driver: Driver, tree: DriverTree) -> Driver
     spec["binary"] = tree.nodes[measured.node].spec["binary"]
     if slots:
         spec["slots"] = slots
-    return replace(driver, slots=measured.slots)
+    bare = {row for row, route in driver.routes.items() if route.kind == "slot" and route.target not in measured.slots and row in measured.routes}
+    for row in sorted(bare):  # asked of an entry that the table has no longer: asked as the binary asks it
+        _carry(spec, row, driver, measured)
+    return replace(driver, slots=measured.slots, routes={**driver.routes, **{row: measured.routes[row] for row in bare}})
 
 
 def _donors(tree: DriverTree, driver: Driver) -> dict[str, tuple[Element, Driver]]:

@@ -56,6 +56,8 @@ def test_a_node_under_another_branch_takes_the_private_table_that_a_binary_of_it
     assert tree.resolve("535.54.03").slots != measured.slots
     assert driver.slots == measured.slots
     assert {route.basis for route in driver.routes.values() if route.kind == "slot"} == {"slot"}
+    assert {row for row, route in driver.routes.items() if route.kind == "slot" and route.target not in driver.slots} == set()
+    assert driver.routes["module_id"] == measured.routes["module_id"]
     assert 'parent: "525.147.05"' in learnt.text
     assert derive.derive(given, driver).text
 
