@@ -85,7 +85,10 @@ def _spec(driver: Driver, tree: DriverTree, changes: list[dict[str, Any]], dtd: 
 
 
 def _of_branch(spec: dict[str, Any], driver: Driver, tree: DriverTree) -> Driver:
-    """``driver`` with the private table that a binary of its branch showed, where the node that answered is of another; ``spec`` follows."""
+    """``driver`` with the private table that a binary of its branch showed, and the routes through it, where the node that answered is of another.
+
+    ``spec`` follows.
+    """
     measured = tree.measured(driver.version.branch) if driver.assumed else None
     if measured is None or driver.version.branch in driver.measured:
         return driver
@@ -94,10 +97,12 @@ def _of_branch(spec: dict[str, Any], driver: Driver, tree: DriverTree) -> Driver
     spec["binary"] = tree.nodes[measured.node].spec["binary"]
     if slots:
         spec["slots"] = slots
-    bare = {row for row, route in driver.routes.items() if route.kind == "slot" and route.target not in measured.slots and row in measured.routes}
-    for row in sorted(bare):  # asked of an entry that the table has no longer: asked as the binary asks it
-        _carry(spec, row, driver, measured)
-    return replace(driver, slots=measured.slots, routes={**driver.routes, **{row: measured.routes[row] for row in bare}})
+    given = replace(driver, slots=measured.slots)
+    both = [(row, route, measured.routes[row]) for row, route in driver.routes.items() if row in measured.routes]
+    routed = {row: known for row, route, known in both if "slot" in (route.kind, known.kind)}
+    for row in routed:
+        _carry(spec, row, given, measured)
+    return replace(given, routes={**driver.routes, **routed})
 
 
 def _donors(tree: DriverTree, driver: Driver) -> dict[str, tuple[Element, Driver]]:
@@ -136,8 +141,8 @@ def _field(row: str) -> str:
 def _carry(spec: dict[str, Any], row: str, driver: Driver, donor: Driver) -> None:
     """One row's route, format, field id and slot, from ``donor``."""
     route, plain = donor.routes[row], rows.load()[row].route
-    if route != driver.routes.get(row):
-        spec.setdefault("routes", {})[row] = None if route == plain else _route(route)
+    if not _same(route, driver.routes.get(row)):
+        spec.setdefault("routes", {})[row] = None if _same(route, plain) else _route(route)
     if donor.forms.get(row) != driver.forms.get(row):
         spec.setdefault("formats", {})[row] = donor.forms.get(row)
     if route.kind == "fieldvalue" and route.target not in driver.field_ids:
@@ -146,6 +151,11 @@ def _carry(spec: dict[str, Any], row: str, driver: Driver, donor: Driver) -> Non
         slot = donor.slots[route.target]
         if all(known.number != slot.number for known in driver.slots.values()):
             spec.setdefault("slots", {})[route.target] = {"number": slot.number, "shape": slot.shape}
+
+
+def _same(one: Route, other: Route | None) -> bool:
+    """Do both ask the same?  What they rest on follows from the branch (slots) or is written with the route (literals)."""
+    return other is not None and (one == other or (one.kind == "slot" and replace(one, basis=other.basis) == other))
 
 
 def _route(route: Route) -> dict[str, Any]:
@@ -167,11 +177,14 @@ def _route(route: Route) -> dict[str, Any]:
 
 def _carry_functions(spec: dict[str, Any], document: Document, driver: Driver) -> None:
     """Functions the capture shows an answer of, though the first release of the branch lacks them."""
-    gated = compiling.gates(driver)
+    gated, carried = compiling.gates(driver), spec.get("routes", {})
     found = set()
     for reading in Walker(document, driver).readings():
-        route = rows.load()[reading.row].route if reading.row is not None else None
-        route = driver.routes.get(reading.row or "", route)
+        plain = rows.load()[reading.row].route if reading.row is not None else None
+        if reading.row in carried:
+            route = plain if carried[reading.row] is None else rows.parse_route(carried[reading.row], "a carried route")
+        else:
+            route = driver.routes.get(reading.row or "", plain)
         answered = reading.kind == VALUE or (reading.kind == STATE and reading.state is not State.of_code(compiling.FUNCTION_NOT_FOUND))
         if answered and route is not None and route.kind == "call" and gated.get(route.target):
             found.add(route.target)

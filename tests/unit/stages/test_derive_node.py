@@ -58,6 +58,8 @@ def test_a_node_under_another_branch_takes_the_private_table_that_a_binary_of_it
     assert {route.basis for route in driver.routes.values() if route.kind == "slot"} == {"slot"}
     assert {row for row, route in driver.routes.items() if route.kind == "slot" and route.target not in driver.slots} == set()
     assert driver.routes["module_id"] == measured.routes["module_id"]
+    assert {driver.routes["module_id"].kind, driver.routes["addressing_mode"].kind} == {"call", "slot"}
+    assert "nvmlDeviceGetAddressingMode" not in learnt.text  # no binary of 535 exports it: the row goes through the private table
     assert 'parent: "525.147.05"' in learnt.text
     assert derive.derive(given, driver).text
 
