@@ -72,7 +72,7 @@ def _said(outcome: Outcome) -> str:
     if made.unmodelled:
         told.append(f"{len(made.unmodelled)} unmodelled")
     if made.learnt is not None:
-        told.append(f"driver node {made.learnt.version}")
+        told.append(f"{'more of' if made.learnt.gains else 'new'} driver node {made.learnt.version}")
     if made.residue:
         told.append(f"{len(made.residue)} that look like identifiers still")
     return ", ".join(told)

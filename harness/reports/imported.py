@@ -51,7 +51,7 @@ def to_json(made: Imported) -> dict[str, Any]:
         "states": made.states,
         "unmodelled": made.unmodelled,
         "scrubbed": made.scrubbed,
-        "node": None if made.learnt is None else {"version": made.learnt.version, "changes": list(made.learnt.changes)},
+        "node": None if made.learnt is None else {"version": made.learnt.version, "changes": list(made.learnt.changes), "gains": made.learnt.gains},
         "notes": list(made.notes),
         "residue": made.residue,
         "pending": made.pending,
@@ -77,7 +77,9 @@ def _node(made: Imported) -> Iterator[str]:
     if made.learnt is None:
         return
     version = made.learnt.version
-    yield f"  new driver node {version}, {len(made.learnt.changes)} changes to its parent (review profiles/drivers/{version}.yaml):"
+    count = f"{len(made.learnt.changes)} change{'s' * (len(made.learnt.changes) != 1)}"
+    said = f"driver node {version} gains {count}" if made.learnt.gains else f"new driver node {version}, {count} to its parent"
+    yield f"  {said} (review profiles/drivers/{version}.yaml):"
     for operation, word in _OPERATIONS:
         yield from (f"    {word} {path}" for path in made.learnt.of(operation))
 

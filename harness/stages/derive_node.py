@@ -7,7 +7,9 @@ verbatim, with its position.
 
 from __future__ import annotations
 
+import copy
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,13 +30,20 @@ from harness.words.state import State
 class Learnt:
     """A node made from a capture.
 
-    version   the driver's version; ``text`` the node file, YAML
-    changes   the changes of its layout to the parent's, as the file has them
+    version   the node's version; ``spec`` what its file says
+    changes   the changes of its layout to the parent's, as the file has them; of a node that was there those that it gains
+    gains     whether the node was there
     """
 
     version: str
-    text: str
+    spec: Mapping[str, Any]
     changes: tuple[dict[str, Any], ...]
+    gains: bool = False
+
+    @property
+    def text(self) -> str:
+        """The node's file, YAML."""
+        return profiles.dump(self.spec)
 
     def of(self, operation: str) -> tuple[str, ...]:
         """Paths of one operation (add, remove, rename, move, replace), for the report."""
@@ -68,7 +77,7 @@ def learn(document: Document, driver: Driver, tree: DriverTree) -> Learnt | None
     driver = _of_branch(spec, driver, tree)
     _carry_routes(spec, root, driver, donors)
     _carry_functions(spec, document, replace(driver, layout=root))
-    return Learnt(driver.version.text, profiles.dump(spec), tuple(changes))
+    return Learnt(str(spec["version"]), spec, tuple(changes), gains=not driver.assumed)
 
 
 def _spec(driver: Driver, tree: DriverTree, changes: list[dict[str, Any]], dtd: str) -> dict[str, Any]:
@@ -78,7 +87,7 @@ def _spec(driver: Driver, tree: DriverTree, changes: list[dict[str, Any]], dtd: 
         if dtd != driver.dtd:
             spec["dtd"] = dtd
         return {**spec, "changes": changes}
-    own = dict(tree.nodes[driver.node].spec)
+    own: dict[str, Any] = copy.deepcopy(dict(tree.nodes[driver.node].spec))  # the tree keeps its own
     own["dtd"] = dtd
     own["changes"] = [*own.get("changes", []), *changes]
     return own

@@ -170,6 +170,18 @@ def test_an_unknown_version_gets_a_node_in_the_workspace_and_is_printed_for_revi
     assert (case["unmodelled"], case["exact"], case["bytes"], case["layout"]) == (1, 309, "equal", "596.10")
 
 
+def test_a_shipped_node_that_gains_keeps_its_comments(space: Workspace, query: Path, capsys: pytest.CaptureFixture[str]):
+    query.write_text(query.read_text().replace("\t\t<fan_speed>", "\t\t<fan_noise>7 dB</fan_noise>\n\t\t<fan_speed>"))
+    assert guard.run(["import", str(query), "--root", str(space.root)]) == 0
+    said = capsys.readouterr().out
+    assert "driver node 595.91.07 gains 1 change (review profiles/drivers/595.91.07.yaml)" in said
+    assert "new driver node" not in said
+    before = (ROOT / "profiles" / "drivers" / "595.91.07.yaml").read_text().splitlines()
+    now = (space.profiles / "drivers" / "595.91.07.yaml").read_text().splitlines()
+    assert [line for line in now if line in before] == before
+    assert guard.run(["check", "--root", str(space.root)]) == 0
+
+
 def test_an_edited_capture_is_kept_and_not_compared(space: Workspace, query: Path, capsys: pytest.CaptureFixture[str]):
     assert guard.run(["import", str(query), "--root", str(space.root), "--kind", "edited"]) == 0
     assert "edited: kept, not compared" in capsys.readouterr().out

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.stages import derive_node
+from harness.stages import derive_node, derive_node_file
 from harness.stages.compare import baselines, check, sides, succession
 from harness.stages.importing import doors, making, naming, neighbours, source, sources, staging
 from harness.stages.render import serving
@@ -272,7 +272,10 @@ def _learn(staged: Workspace, given: _Given) -> Learnt | None:
     tree = drivers.load(staged.root)
     learnt = derive_node.learn(given.query, tree.resolve(given.driver), tree)
     if learnt is not None:
-        goldens.write_whole(staged.profiles / "drivers" / f"{learnt.version}.yaml", learnt.text.encode())
+        target = staged.profiles / "drivers" / f"{learnt.version}.yaml"
+        known = next((path for path in (target, shipped("profiles", "drivers", target.name)) if path.is_file()), None)
+        text = derive_node_file.rewrite(known.read_text("utf-8"), learnt.spec) if known is not None and learnt.gains else learnt.text
+        goldens.write_whole(target, text.encode())
     return learnt
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 
 import pytest
@@ -10,6 +11,7 @@ from harness.stages import compile as compiling
 from harness.stages import derive, derive_node
 from harness.tables import drivers
 from harness.text import document, transcript
+from harness.words.version import DriverVersion
 
 
 @pytest.fixture(scope="module")
@@ -195,3 +197,18 @@ def test_the_architecture_is_told_by_the_elements_where_the_driver_prints_none(r
 def test_the_architecture_is_not_told_by_the_elements_where_the_driver_prints_it(repository, tree):
     given = captured(repository, T4, ("\t\t<product_architecture>Turing</product_architecture>\n", ""))
     assert "architecture" not in derive.derive(given, tree.resolve("595.91.07")).text
+
+
+def test_a_node_that_is_there_gains_and_the_tree_keeps_what_it_was(repository, tree):
+    given = captured(repository, T4, ("\t\t<fabric>", "\t\t<voltage>\n\t\t\t<graphics_volt>900.000 mV</graphics_volt>\n\t\t</voltage>\n\t\t<fabric>"))
+    before = copy.deepcopy(dict(tree.nodes[tree.nearest(DriverVersion("595.91.07"))].spec))
+    learnt = derive_node.learn(given, tree.resolve("595.91.07"), tree)
+    assert (learnt.version, learnt.gains, learnt.of("add")) == ("595.91.07", True, ("gpu/voltage",))
+    assert tree.nodes[tree.nearest(DriverVersion("595.91.07"))].spec == before
+
+
+def test_a_version_that_a_node_was_seen_on_extends_that_node(repository, tree):
+    swaps = ("<driver_version>470.74", "<driver_version>470.256.02"), ("\t\t<serial>", "\t\t<brand_new>7</brand_new>\n\t\t<serial>")
+    given = captured(repository, GT, *swaps)
+    learnt = derive_node.learn(given, tree.resolve("470.256.02"), tree)
+    assert (learnt.version, learnt.gains) == ("470.74", True)
