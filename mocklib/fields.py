@@ -20,7 +20,8 @@ TYPES = ("u64", "i64", "string", "bytes", "u32list", "clocktable", "processes", 
 NUMBERS = frozenset({"u64", "i64"})
 WIDTHS = (8, 32, 64)
 MODES = ("present", "ecc")
-"""Mode bits of a device in the order of their NVP_MODE bit; the status when one does not hold is GPU_IS_LOST for ``present``, else NOT_SUPPORTED."""
+"""Mode bits of a device in the order of their NVP_MODE bit; the status when one does not hold is the device's own for ``present``, else
+NOT_SUPPORTED."""
 
 
 class TableError(ValueError):

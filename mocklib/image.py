@@ -14,16 +14,18 @@ from mocklib import fields as tables
 from mocklib import packing
 from mocklib.fields import FieldDef
 from mocklib.records import RecordWriter, array, part, read_record
-from mocklib.spec import Accounted, Clock, FieldId, FieldValue, ImageError, ImageSpec, Pages, Process, Slot, Source, Track
+from mocklib.spec import LOST, Absence, Accounted, Clock, FieldId, FieldValue, ImageError, ImageSpec, Pages, Process, Slot, Source, Track
 from mocklib.structs import as_bytes, constants, structs
 
 __all__ = [
-    "Accounted", "Clock", "FieldId", "FieldValue", "ImageError", "ImageSpec", "ImageView", "Pages", "Process", "Slot", "Source", "Track",
+    "Absence", "Accounted", "Clock", "FieldId", "FieldValue", "ImageError", "ImageSpec", "ImageView", "Pages", "Process", "Slot", "Source", "Track",
     "pack", "read", "replaceable", "seal", "write",
 ]  # fmt: skip
 
 
-def _record(values: dict[str, FieldValue], known: dict[str, FieldDef], spec: ImageSpec, modes: frozenset[str], where: str) -> bytes:
+def _record(
+    values: dict[str, FieldValue], known: dict[str, FieldDef], spec: ImageSpec, modes: frozenset[str], where: str, absence: Absence = LOST
+) -> bytes:
     """One record: every field in order, then its variable data."""
     for name in values:
         if name not in known:
@@ -31,7 +33,7 @@ def _record(values: dict[str, FieldValue], known: dict[str, FieldDef], spec: Ima
     if unknown := modes - set(tables.MODES):
         raise ImageError(f"{where}: no mode {', '.join(sorted(unknown))}; modes are {', '.join(tables.MODES)}")
     bits = sum(1 << number for number, mode in enumerate(tables.MODES) if mode in modes)
-    writer = RecordWriter(len(known), bits, spec.clock)
+    writer = RecordWriter(len(known), bits, spec.clock, absence)
     for definition in known.values():
         given = values.get(definition.name, FieldValue(status=3))
         try:
@@ -67,7 +69,8 @@ def pack(spec: ImageSpec) -> bytes:
     entries = ffi.new("struct nvp_device_entry[]", len(spec.devices))
     for number, values in enumerate(spec.devices):
         modes = spec.modes[number] if number < len(spec.modes) else frozenset({"present"})
-        record = _record(values, tables.device_fields(), spec, modes, f"device {number}")
+        absence = spec.absences[number] if number < len(spec.absences) else LOST
+        record = _record(values, tables.device_fields(), spec, modes, f"device {number}", absence)
         entries[number].record, entries[number].size = layout.add(record, 64), len(record)
     ids, index, limit = packing.field_ids(spec)
     programs, steps, program_count, step_count = packing.programs(spec.programs)
@@ -108,6 +111,7 @@ class ImageView:
     crc: int
     size: int
     records: list[tuple[int, int]]
+    absences: list[Absence]
 
 
 def read(data: bytes) -> ImageView:
@@ -126,7 +130,16 @@ def read(data: bytes) -> ImageView:
     places = [(int(entry.record), int(entry.size)) for entry in (head.node, *entries)]
     node = read_record(part(data, *places[0]), tables.system_fields())
     found = [read_record(part(data, *place), tables.device_fields()) for place in places[1:]]
-    return ImageView(node.values, [item.values for item in found], [item.modes for item in found], node.clock, int(head.crc), len(data), places)
+    return ImageView(
+        system=node.values,
+        devices=[item.values for item in found],
+        modes=[item.modes for item in found],
+        clock=node.clock,
+        crc=int(head.crc),
+        size=len(data),
+        records=places,
+        absences=[item.absence for item in found],
+    )
 
 
 def replaceable(path: Path) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from mocklib import fields as tables
 from mocklib.fields import FieldDef
-from mocklib.spec import CLOCKS, KINDS, Accounted, Clock, FieldValue, ImageError, ImageSpec, Pages, Process, Track
+from mocklib.spec import CLOCKS, KINDS, LOST, Absence, Accounted, Clock, FieldValue, ImageError, ImageSpec, Pages, Process, Track
 from mocklib.structs import constants, structs
 
 MASK = 0xFFFFFFFFFFFFFFFF
@@ -26,7 +26,7 @@ def text_bytes(value: Any) -> bytes:
 class RecordWriter:
     """Collects the fields of one record in order and packs it."""
 
-    def __init__(self, field_count: int, modes: int, clock: Clock) -> None:
+    def __init__(self, field_count: int, modes: int, clock: Clock, absence: Absence = LOST) -> None:
         self.ffi = structs()
         if clock.mode not in CLOCKS:
             raise ValueError(f"clock mode {clock.mode!r} is none of {', '.join(CLOCKS)}")
@@ -35,6 +35,7 @@ class RecordWriter:
         self.head.field_count = field_count
         self.head.modes = modes
         self.head.odd = ~(modes << 24) & 0xFFFFFFFF
+        self.head.handle_code, self.head.reading_code = absence.handle, absence.reading
         self.head.clock_mode = CLOCKS[clock.mode]
         self.head.clock_at_ns = clock.at_ns
         self.head.clock_start_ns = clock.start_ns
@@ -50,7 +51,7 @@ class RecordWriter:
         """Take one field; ValueError or TypeError where the value is not of the field's type."""
         place = self.fields[definition.index]
         place.status = given.status
-        needed = {"present", definition.need} if definition.scope == "device" else set()  # a lost device answers so for every field (ledger V09)
+        needed = {"present", definition.need} if definition.scope == "device" else set()  # one that is not present answers so for every field
         place.need = sum(1 << number for number, mode in enumerate(tables.MODES) if mode in needed)
         if given.status:
             return
@@ -174,6 +175,7 @@ class RecordView:
     clock: Clock
     overridden: frozenset[str]
     tracks: tuple[Track, ...] = ()
+    absence: Absence = LOST
 
 
 def part(data: bytes, start: int, size: int) -> bytes:
@@ -207,7 +209,7 @@ def read_record(data: bytes, known: dict[str, FieldDef]) -> RecordView:
     clock = Clock(name, int(head.clock_at_ns), head.clock_scale_ppm / 1_000_000, int(head.clock_start_ns))
     marks = part(data, head.overridden, (len(known) + 7) // 8)
     overridden = frozenset(name for name, definition in known.items() if marks[definition.index // 8] >> definition.index % 8 & 1)
-    return RecordView(values, modes, clock, overridden, tuple(tracks))
+    return RecordView(values, modes, clock, overridden, tuple(tracks), Absence(int(head.handle_code), int(head.reading_code)))
 
 
 def _value(data: bytes, field: Any, definition: FieldDef, motions: Any, tracks: list[Track], at_ns: int) -> FieldValue:

@@ -126,10 +126,23 @@ class Source:
 
 
 @dataclass(frozen=True)
+class Absence:
+    """What a device without mode ``present`` answers: nvmlReturn_t of a lookup of its handle (0: the handle is given) and of every other call."""
+
+    handle: int = 15
+    reading: int = 15
+
+
+LOST = Absence()
+"""A device that was there and answers no more (ledger V09)."""
+
+
+@dataclass(frozen=True)
 class ImageSpec:
     """Everything an image holds.
 
     ``devices`` name their fields; one that is missing is NOT_SUPPORTED.  ``modes`` holds per device the mode bits in force (fields.MODES).
+    ``absences`` say what each device answers while it is not present; one that is missing answers as a lost one.
     ``gates`` answer a code before any check; ``field_id_limit`` is the largest field id the driver knows (None: FIELD_ID_LIMIT);
     ``ramp_start_ns`` is the instant ramps start from (None: the clock's ``at_ns``);
     ``programs`` are setter programs in the form of tables/programs.yaml (None: those).
@@ -147,4 +160,5 @@ class ImageSpec:
     tracks: tuple[Track, ...] = ()
     field_id_limit: int | None = None
     ramp_start_ns: int | None = None
+    absences: list[Absence] = field(default_factory=list)
     links: tuple[Any, ...] = ()

@@ -190,7 +190,7 @@ def _merged(now: RecordView, values: dict[str, FieldValue]) -> bytes:
     """The record ``now`` with ``values`` put over it and marked."""
     known = tables.device_fields()
     bits = sum(1 << number for number, mode in enumerate(tables.MODES) if mode in now.modes)
-    writer = RecordWriter(len(known), bits, now.clock)
+    writer = RecordWriter(len(known), bits, now.clock, now.absence)
     spec = ImageSpec(clock=now.clock, tracks=now.tracks)
     for name, definition in known.items():
         try:

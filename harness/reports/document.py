@@ -17,14 +17,17 @@ VERSION = 1
 
 
 def check(cases: Iterable[Case], drift: Iterable[str] = (), uses: Iterable[Use] = (), pending: Iterable[str] = ()) -> dict[str, Any]:
-    """The document of a check: ``version``, ``cases``, ``totals`` (cases, the counts, findings, rows), ``drift`` of files that belong to no case,
-    ``rules`` (what became of each), ``pending``: ids for which something is proposed.
+    """The document of a check: ``version``, ``cases``, ``totals``, ``drift`` of files that belong to no case, ``rules`` (what became of each),
+    ``pending``: ids for which something is proposed.
+
+    ``totals``: cases (one a view), captures, parity (captures all of whose views reach it), edited (captures that are not compared, in neither
+    of these), the counts, findings, rows.
     """
     listed = list(cases)
     counts, rows = total(listed)
     totals = {
         "cases": len(listed),
-        "parity": sum(1 for case in listed if case.parity),
+        **outcomes(listed),
         "gpus": sum(case.gpus for case in listed),
         **asdict(counts),
         "rows": asdict(rows),
@@ -40,6 +43,16 @@ def _use(use: Use) -> dict[str, Any]:
     return {"place": rule.place, "path": rule.path, "kind": rule.kind, "reason": rule.reason, "covers": use.covers, "problem": use.problem}
 
 
+def outcomes(cases: Iterable[Case]) -> dict[str, int]:
+    """``captures`` that were compared, how many of them reach ``parity`` in every view, and those ``edited``."""
+    views: dict[str, list[Case]] = {}
+    for case in cases:
+        views.setdefault(case.id, []).append(case)
+    compared = [found for found in views.values() if found[0].compared]
+    reached = sum(1 for found in compared if all(case.parity for case in found))
+    return {"captures": len(compared), "parity": reached, "edited": len(views) - len(compared)}
+
+
 def _case(case: Case) -> dict[str, Any]:
     return {
         "id": case.id,
@@ -50,6 +63,7 @@ def _case(case: Case) -> dict[str, Any]:
         "layout": case.layout,
         "gpus": case.gpus,
         **_counts(case.counts),
+        "deferrals": dict(case.deferrals),
         "bytes": case.bytes,
         "rows": _counts(case.rows),
         "findings": [asdict(finding) for finding in case.findings],

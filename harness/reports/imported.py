@@ -19,9 +19,11 @@ _OPERATIONS = (("add", "gained"), ("remove", "lost"), ("rename", "renamed"), ("m
 def lines(made: Imported, root: Path) -> Iterator[str]:
     """What was read, replaced, written and proven, one line a fact; paths are shown from ``root``."""
     readings = made.readings
-    modelled = readings["elements"] - readings.get("unmodelled", 0)
+    apart = {kind: readings.get(kind, 0) for kind in ("unmodelled", "redacted", "deferred")}
+    reasons = f" ({table.reasons(made.deferrals)})" if made.deferrals else ""
     yield f"{made.id}: {made.kind}, driver {made.driver or 'not said'}"
-    yield f"  elements {readings['elements']}: modelled {modelled}, unmodelled {readings.get('unmodelled', 0)}"
+    modelled = readings["elements"] - sum(apart.values())
+    yield f"  elements {readings['elements']}: " + ", ".join(f"{kind} {count}" for kind, count in {"modelled": modelled, **apart}.items()) + reasons
     if made.states:
         yield "  states: " + ", ".join(f"{count} x {text!r}" for text, count in made.states.items())
     yield "  scrubbed: " + (", ".join(f"{family} {count}" for family, count in made.scrubbed.items()) or "nothing to scrub")
@@ -50,6 +52,7 @@ def to_json(made: Imported) -> dict[str, Any]:
         "readings": made.readings,
         "states": made.states,
         "unmodelled": made.unmodelled,
+        "deferrals": made.deferrals,
         "scrubbed": made.scrubbed,
         "node": None if made.learnt is None else {"version": made.learnt.version, "changes": list(made.learnt.changes), "gains": made.learnt.gains},
         "notes": list(made.notes),
@@ -69,7 +72,8 @@ def outcome(made: Imported) -> str:
         return f"NO PARITY: {sum(len(case.findings) for case in made.cases)} findings"
     exact = sum(case.counts.exact for case in made.cases)
     ground = "bytes equal" if all(case.bytes == "equal" for case in made.cases) else "readings equal"
-    verbatim = f", {len(made.unmodelled)} printed verbatim" if made.unmodelled else ""
+    kept = len(made.unmodelled) + sum(made.deferrals.values())
+    verbatim = f", {kept} printed verbatim" if kept else ""
     return f"parity: rendered from the mock library, {ground}, {exact} elements exact{verbatim}"
 
 

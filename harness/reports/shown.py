@@ -11,19 +11,32 @@ if TYPE_CHECKING:
 def lines(found: dict[str, Any]) -> Iterator[str]:
     """One line a fact."""
     profile = found["profile"]
-    yield f"{found['id']}: driver {profile['driver']}, layout {profile['layout']}"
-    yield f"  profile {profile['path']}"
-    for number, gpu in enumerate(profile["gpus"]):
-        yield f"  GPU {number}: {gpu['name'] or 'no name'} ({gpu['uuid'] or 'no UUID'}), {gpu['keys']} keys"
-    if profile["unmodelled"]:
-        yield f"  printed verbatim, no row explains them: {profile['unmodelled']} elements"
+    if profile is None:
+        yield f"{found['id']}: no profile can be made from it"
+    else:
+        yield from _profile(found["id"], profile)
     if "capture" in found:
         yield from _capture(found["capture"])
         yield from _golden(found["golden"])
 
 
+def _profile(name: str, profile: dict[str, Any]) -> Iterator[str]:
+    yield f"{name}: driver {profile['driver']}, layout {profile['layout']}"
+    yield f"  profile {profile['path']}"
+    for number, gpu in enumerate(profile["gpus"]):
+        known = f"{gpu['name'] or 'no name'} ({gpu['uuid'] or 'no UUID'}), {gpu['keys']} keys"
+        yield f"  GPU {number}: {gpu['state'] or known}"
+    if profile["unmodelled"]:
+        yield f"  printed verbatim, no row explains them: {profile['unmodelled']} elements"
+    if profile["redacted"]:
+        yield f"  hidden by the giver: {profile['redacted']} elements"
+    yield from (f"  printed verbatim, not served yet ({reason}): {count} elements" for reason, count in profile["deferrals"].items())
+
+
 def _capture(capture: dict[str, Any]) -> Iterator[str]:
-    views = ", ".join(f"{view} {part['elements']} elements, {part['bytes']} bytes" for view, part in capture["views"].items())
+    views = ", ".join(
+        f"{view} {part['elements']} elements ({part['redacted']} redacted), {part['bytes']} bytes" for view, part in capture["views"].items()
+    )
     yield f"  capture: {capture['kind']}; {views}"
     if capture["states"]:
         yield "  states: " + ", ".join(f"{count} x {text!r}" for text, count in capture["states"].items())

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
+from harness.reports import document
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from rich.console import Console
 
@@ -18,10 +20,13 @@ if TYPE_CHECKING:
 SHOWN = 20
 """Findings printed in full for a case; the JSON has them all."""
 MAX_WIDTH = 10_000
-COLUMNS = ("capture", "driver", "layout", "gpus", "elements", "exact", "unmodelled", "assumed", "rules", "findings", "bytes", "baselines")
-DROPPED = ("layout", "baselines", "rules", "assumed", "unmodelled", "gpus", "driver", "exact", "elements")
+COLUMNS = (
+    "capture", "view", "kind", "driver", "layout", "gpus", "elements", "exact", "unmodelled", "redacted", "deferred", "assumed", "rules", "findings",
+    "bytes", "baselines",
+)  # fmt: skip
+DROPPED = ("layout", "baselines", "rules", "assumed", "redacted", "deferred", "unmodelled", "gpus", "view", "driver", "exact", "elements", "kind")
 """What a narrow terminal goes without, in this order; the other columns stay whatever its width."""
-_TEXTS = ("capture", "driver", "layout", "bytes", "baselines")
+_TEXTS = ("capture", "view", "kind", "driver", "layout", "bytes", "baselines")
 
 
 def check(
@@ -60,15 +65,16 @@ def check(
 
 
 def summary(cases: list[Case], others: int = 0, idle: int = 0) -> str:
-    """The last line: how many cases reach parity, over how many elements.
+    """The last line: how many captures reach parity, over how many elements.
 
     ``others``: drifted files that belong to no case; ``idle``: rules that are expired or do nothing.
     """
-    good = sum(1 for case in cases if case.parity)
+    outcomes = document.outcomes(cases)
     elements = sum(case.counts.elements for case in cases)
     findings = sum(len(case.findings) for case in cases)
     drift = sum(len(case.drift) for case in cases) + others
-    line = f"parity: {good} of {len(cases)} captures, {elements} elements, {findings} findings"
+    line = f"parity: {outcomes['parity']} of {outcomes['captures']} captures, {elements} elements, {findings} findings"
+    line += f", {outcomes['edited']} edited: not compared" if outcomes["edited"] else ""
     return line + (f", {drift} drifted" if drift else "") + (f", {idle} rules fail" if idle else "")
 
 
@@ -90,10 +96,18 @@ def _table(cases: list[Case], shown: list[str]) -> Table:
 def _cells(case: Case) -> dict[str, str]:
     """Column -> what it says of the case."""
     counts = case.counts
-    ruled = counts.volatile + counts.tolerated + counts.gaps + counts.deferred
+    ruled = counts.volatile + counts.tolerated + counts.gaps
     based = ", ".join(f"{view} {outcome}" for view, outcome in case.baselines.items())
-    numbers = (case.gpus, counts.elements, counts.exact, counts.unmodelled, counts.assumed, ruled, len(case.findings))
-    return dict(zip(COLUMNS, (case.id, case.driver, case.layout, *map(str, numbers), case.bytes, based), strict=True))
+    kind = case.kind if case.compared else f"{case.kind}: not compared"
+    deferred = reasons(case.deferrals) or "0"
+    numbers = (case.gpus, counts.elements, counts.exact, counts.unmodelled, counts.redacted, deferred, counts.assumed, ruled, len(case.findings))
+    texts = (case.id, case.view, kind, case.driver, case.layout)
+    return dict(zip(COLUMNS, (*texts, *map(str, numbers), case.bytes, based), strict=True))
+
+
+def reasons(deferrals: Mapping[str, int]) -> str:
+    """Why elements are deferred and how many: ``mig: 57``."""
+    return ", ".join(f"{reason}: {count}" for reason, count in deferrals.items())
 
 
 def _findings(case: Case, console: Console) -> None:

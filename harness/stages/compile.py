@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from typing import Any
 
-from harness.stages import compile_device
+from harness.stages import compile_absent, compile_device
 from harness.stores.profiles import Device, Profile
 from harness.stores.schema import codec
 from harness.tables import serving
@@ -27,13 +27,14 @@ def compile_profile(profile: Profile, driver: Driver) -> ImageSpec:
     devices = []
     for index, device in enumerate(profile.devices):
         try:
-            devices.append(compile_device.device_fields(device, index))
+            devices.append(compile_device.device_fields(device, index) if device.state is None else compile_absent.device_fields(device))
         except InputError as error:
             raise InputError(f"{profile.source}: device {index}: {error}") from error
     return ImageSpec(
         system=_system(profile),
         devices=devices,
         modes=[_modes(device) for device in profile.devices],
+        absences=[compile_absent.absence(device) for device in profile.devices],
         field_ids=_field_ids(driver),
         slots=_slots(driver),
         gates=gates(driver),
@@ -43,7 +44,9 @@ def compile_profile(profile: Profile, driver: Driver) -> ImageSpec:
 
 
 def _modes(device: Device) -> frozenset[str]:
-    """Mode bits in force: present always, ecc while ECC is on."""
+    """Mode bits in force: present unless the GPU has a state of its own, ecc while ECC is on."""
+    if device.state is not None:
+        return frozenset()
     on = device.values.get("ecc.mode_current") == "enabled" and "ecc.mode_current" not in device.states
     return frozenset(("present", "ecc")) if on else frozenset(("present",))
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.stages import compile as compiling
-from harness.stages import compile_derived, compile_device, derive_architecture, derive_lists, derive_served, derive_shape
+from harness.stages import compile_derived, compile_device, derive_architecture, derive_gpus, derive_lists, derive_served, derive_shape
 from harness.stages.derive_walk import LITERAL, STATE, UNMODELLED, VALUE, Reading, Walker
 from harness.stores import profiles
 from harness.stores.profiles import Device
@@ -32,10 +32,12 @@ class Derived:
 
     text        the profile, YAML
     readings    every leaf, in file order
+    notes       what a report should say of GPUs that the capture has no block of
     """
 
     text: str
     readings: tuple[Reading, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def unmodelled(self) -> tuple[Reading, ...]:
@@ -63,7 +65,8 @@ def derive(document: Document, driver: Driver, capture: str = "") -> Derived:
     """
     walker = Walker(document, driver)
     readings = _listed([derive_lists.settle(reading) for reading in walker.readings()])
-    system, clock, origin, gpus = _gather(readings, len(document.gpus))
+    node = derive_gpus.of_query(document, driver)
+    system, clock, origin, gpus = _gather(readings, node)
     _tell(gpus, walker, origin)
     readings = derive_served.settle(readings, [Device(gpu.values, gpu.states) for gpu in gpus], driver)
     if "driver_version" not in system:
@@ -73,11 +76,11 @@ def derive(document: Document, driver: Driver, capture: str = "") -> Derived:
     written: dict[str, Any] = {"format": 1, "version": "1.0", "system": system}
     if clock:
         written["clock"] = clock
-    written.update(derive_shape.devices([(gpu.values, gpu.states) for gpu in gpus]))
+    written.update(derive_shape.devices([(gpu.values, gpu.states) for gpu in gpus], node.indices, derive_gpus.entries(node)))
     held = {key for gpu in gpus for key in (*gpu.values, *gpu.states)} | {f"system.{key}" for key in system} | {"clock.at", "system.cuda_version"}
     elements = {key: place for key, place in sorted(origin.items()) if key in held}
     written["origin"] = {"capture": capture, "driver": driver.version.text, "layout": _layout(driver), "keys": elements}
-    return Derived(profiles.dump(written), tuple(readings))
+    return Derived(profiles.dump(written), tuple(readings), node.notes)
 
 
 def _listed(readings: list[Reading]) -> list[Reading]:
@@ -92,20 +95,20 @@ def _layout(driver: Driver) -> str:
     return f"{driver.node} (assumed)" if driver.assumed else driver.node.text
 
 
-def _gather(readings: list[Reading], count: int) -> tuple[dict[str, Any], dict[str, Any], dict[str, str], list[Gpu]]:
+def _gather(readings: list[Reading], node: derive_gpus.Gpus) -> tuple[dict[str, Any], dict[str, Any], dict[str, str], list[Gpu]]:
     """System keys, clock, key -> element, and what each GPU says."""
     system: dict[str, Any] = {}
     clock: dict[str, Any] = {}
     origin: dict[str, str] = {}
-    gpus = [Gpu() for _ in range(count)]
+    gpus = [Gpu() for _ in node.indices]
     table = rows.load()
     for place, reading in enumerate(readings):
         if reading.row is None or reading.kind in (LITERAL, UNMODELLED):
             continue
         key = table[reading.row].field
         if reading.gpu is None:
-            if reading.row == "system.num_devices" and reading.kind == VALUE and reading.raw != count:
-                readings[place] = _refused(reading, f"the capture holds {count} GPUs, which are those that can be served")
+            if reading.row == "system.num_devices" and reading.kind == VALUE and reading.raw != node.count:
+                readings[place] = _refused(reading, f"the capture holds {node.count} GPUs, which are those that can be served")
                 continue
             _system(reading, system, clock)
             origin.setdefault(key, reading.place)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.stores.profiles import Hexadecimal
@@ -15,21 +15,26 @@ PER_DEVICE = frozenset(("uuid", "serial", "pdi", "minor_number", "board_id", "mo
 """Keys that name one GPU: they stand under devices even where there is one GPU or all are alike."""
 
 
-def devices(gpus: list[tuple[Mapping[str, Any], Mapping[str, State]]]) -> dict[str, Any]:
-    """``device_defaults`` and ``devices`` of the GPUs' values and states; merging them gives each GPU exactly its own again."""
+def devices(
+    gpus: list[tuple[Mapping[str, Any], Mapping[str, State]]], indices: Sequence[int] | None = None, others: Sequence[dict[str, Any]] = ()
+) -> dict[str, Any]:
+    """``device_defaults`` and ``devices`` of the GPUs' values and states; merging them gives each GPU exactly its own again.
+
+    ``indices``: index of each GPU, in rising order (None: 0, 1, ...); ``others``: entries of the node's other GPUs, which inherit nothing.
+    """
     shared = _shared([values for values, _ in gpus])
     states = _common([{key: state.value for key, state in states.items()} for _, states in gpus])
     defaults = _nested({key: gpus[0][0][key] for key in shared}) if gpus else {}
     if states:
         defaults["states"] = dict(sorted(states.items()))
     entries = []
-    for index, (values, own_states) in enumerate(gpus):
+    for index, (values, own_states) in zip(range(len(gpus)) if indices is None else indices, gpus, strict=True):
         entry: dict[str, Any] = {"index": index, **_nested({key: value for key, value in values.items() if key not in shared})}
         left = {key: state.value for key, state in sorted(own_states.items()) if key not in states}
         if left:
             entry["states"] = left
         entries.append(entry)
-    return {"device_defaults": defaults, "devices": entries}
+    return {"device_defaults": defaults, "devices": sorted([*entries, *others], key=lambda entry: int(entry["index"]))}
 
 
 def _common(maps: list[dict[str, str]]) -> dict[str, str]:

@@ -17,10 +17,14 @@ from harness.words.state import State
 
 @dataclass(frozen=True)
 class Device:
-    """One GPU of a profile, merged: dotted key -> value, and the keys that answer a state instead."""
+    """One GPU of a profile, merged: dotted key -> value, and the keys that answer a state instead.
+
+    ``state``: uncaptured, or that of its handle, for a GPU of which nothing but what it is known by (``keys.IDENTITY``) can be said.
+    """
 
     values: Mapping[str, Any]
     states: Mapping[str, State]
+    state: State | None = None
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,11 @@ class Profile:
     def driver_version(self) -> str:
         """``system.driver_version``."""
         return str(self.system["driver_version"])
+
+    @property
+    def shown(self) -> tuple[Device, ...]:
+        """The GPUs that a view shows, in order: ``gpu[i]`` of a path is the i-th of these, not the GPU of that index."""
+        return tuple(device for device in self.devices if device.state is None)
 
 
 def load(path: Path) -> Profile:
@@ -74,8 +83,11 @@ def parse(data: bytes, source: str = "profile", path: Path | None = None) -> Pro
 def _merged(defaults: Mapping[str, Any], entry: Mapping[str, Any]) -> Device:
     """A device entry over the defaults: blocks of ``keys.WHOLE`` replaced whole, other blocks key by key, scalars and lists replaced.
 
-    A value given for the device itself wins over a state inherited from the defaults.
+    A value given for the device itself wins over a state inherited from the defaults.  A GPU with a state of its own inherits nothing.
     """
+    if entry.get("state") is not None:
+        known = {key: value for key, value in keys.flatten({**entry, "state": None}).items() if value is not None}
+        return Device(known, {}, State(entry["state"]))
     merged: dict[str, Any] = {name: value for name, value in defaults.items() if name != "states"}
     for name, value in entry.items():
         if isinstance(value, dict) and name not in keys.WHOLE and isinstance(merged.get(name), dict):

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import itertools
-import re
 from dataclasses import dataclass, field
 
-from harness.text import rawbytes, refusals, scanner, writer, xmltree
+from harness.text import lost, rawbytes, refusals, scanner, writer, xmltree
 from harness.text.model import (
     BLOCK,
     CLOSED,
@@ -47,8 +46,6 @@ MAX_GPUS = 1024
 MAX_END = 9
 """The most line ends kept as layout at the end of a text; more are kept as empty lines."""
 
-_LOST_GPU = re.compile(r"Unable to determine the device handle for gpu", re.IGNORECASE)
-
 
 @dataclass(slots=True)
 class Document:
@@ -73,6 +70,11 @@ class Document:
     def gpus(self) -> list[Node]:
         """The ``<gpu>`` blocks in file order."""
         return [child for child in self.root.children if child.tag == "gpu"]
+
+    @property
+    def lost(self) -> list[lost.LostGpu]:
+        """The GPUs that a line outside the root element says have no handle, in file order."""
+        return [gpu for part in self.verbatim for line in part.lines if (gpu := lost.parse(line)) is not None]
 
     @property
     def verbatim_lines(self) -> int:
@@ -187,8 +189,7 @@ def _settle(root: Node, indents: list[str]) -> list[str]:
 def _kind(document: Document, scan: scanner.Scan) -> str:
     """What the bytes say about the kind: trimmed, own or re-indented."""
     attached = document.get("attached_gpus")
-    lost = sum(1 for _, line in scan.outside if _LOST_GPU.match(line))
-    if attached is not None and attached.isascii() and attached.isdigit() and len(document.gpus) + lost < int(attached[:9]):
+    if attached is not None and attached.isascii() and attached.isdigit() and len(document.gpus) + len(document.lost) < int(attached[:9]):
         return TRIMMED
     own = document.layout.own and document.doctype is not None and not document.verbatim and not scan.odd and not scan.foreign
     return OWN if own else REINDENTED

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness.text.document import Document
+from harness.text.document import TRIMMED, Document
 from harness.text.listing import ListedGpu, ListedMig, Listing, is_masked
 from harness.text.model import Node
 from harness.words.errors import InputError
+
+SHOWN = 4
+"""Differences named in a message; both sides are listed whole behind them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +38,25 @@ def join(query: Document, listing: Listing, names: tuple[str, str] = ("query", "
     """
     nodes, rows = query.gpus, listing.gpus
     shown = [(place, node.get("product_name") or "", node.get("uuid") or "") for place, node in enumerate(nodes)]
-    listed = [(place if listing.errors else row.index, row.name, row.uuid) for place, row in enumerate(rows)]
+    listed = [(place if listing.errors or query.kind == TRIMMED else row.index, row.name, row.uuid) for place, row in enumerate(rows)]
     pairs = zip(shown, listed, strict=False)
-    if len(shown) != len(listed) or not all(
-        ours[0] == theirs[0] and _same(ours[1], theirs[1]) and _same(ours[2], theirs[2]) for ours, theirs in pairs
-    ):
+    differing = ["the number of GPUs"] if len(shown) != len(listed) else []
+    for ours, theirs in pairs:
+        parts = [ours[0] == theirs[0], _same(ours[1], theirs[1]), _same(ours[2], theirs[2])]
+        differing += [f"{what} of GPU {ours[0]}" for what, same in zip(("number", "name", "UUID"), parts, strict=True) if not same]
+    if differing:
+        what = ", ".join(differing[:SHOWN]) + (f" and {len(differing) - SHOWN} more" if len(differing) > SHOWN else "")
         sides = f"{names[0]} has {_spelled(shown)}; {names[1]} has {_spelled(listed)}"
-        raise InputError(f"{names[0]} and {names[1]} are not of one node: {sides}; capture both again, one after the other")
+        raise InputError(f"{names[0]} and {names[1]} are not of one node, {what} differ: {sides}; capture both again, one after the other")
     return [JoinedGpu(node, row, _join_migs(place, node, row, names)) for place, (node, row) in enumerate(zip(nodes, rows, strict=True))]
+
+
+def missing(query: Document, listed: bool) -> list[str]:
+    """What ``query`` alone cannot say, one note each: a query prints MIG devices without name and UUID.  ``listed``: a list is beside it."""
+    counts = [sum(1 for child in block.children if child.tag == "mig_device") for gpu in query.gpus if (block := gpu.find("mig_devices")) is not None]
+    if listed or not sum(counts):
+        return []
+    return [f"{sum(counts)} MIG devices without profile name and UUID, which only `nvidia-smi -L` prints: give its output of the same node, too"]
 
 
 def _same(one: str, other: str) -> bool:

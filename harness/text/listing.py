@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from harness.text import rawbytes, refusals, writer
+from harness.text import lost, rawbytes, refusals, writer
 from harness.text.document import EDITED, OWN, REINDENTED, TRIMMED
 from harness.text.model import Note, Verbatim
 from harness.words.errors import InputError
@@ -24,7 +24,6 @@ _PREFIX = r"([ \t#]*)"
 _GPU = re.compile(_PREFIX + r"GPU ([0-9]{1,4}): (.*?) \(UUID: ([^()\s]{1,100})\)(.*)")
 _MIG = re.compile(_PREFIX + r"MIG (?:(\S{1,40}) *)?Device +([0-9]{1,4}): \(UUID: ([^()\s]{1,140})\)(.*)")
 _TORN = re.compile(_PREFIX + r"(GPU|MIG)\b")
-_ERROR = re.compile(r"\s*(Unable to determine the device handle for gpu\b.*)", re.IGNORECASE)
 _TUPLE = re.compile(r"MIG-(GPU-[^/]+)/([0-9]{1,4})/([0-9]{1,4})")
 _MASKED = re.compile(r"\.\.\.|…|[xX]{3}|[yY]{3}|\*\*|redacted", re.IGNORECASE)
 _HIDDEN = re.compile(r"[\[(<]?(?:redacted|masked|hidden|removed|scrubbed)[\])>]?", re.IGNORECASE)
@@ -186,7 +185,7 @@ def _row(line: str, number: int, listing: Listing, styles: list[_Style]) -> None
     """Reads one line into ``listing``; ``styles`` collects what stands before rows and how they are padded."""
     gpu = _GPU.fullmatch(line)
     mig = None if gpu else _MIG.fullmatch(line)
-    error = None if gpu or mig else _ERROR.fullmatch(line)
+    error = None if gpu or mig else lost.parse(line)
     rest = (gpu or mig or [""] * 6)[5].strip()
     if rest:
         listing.notes.append(Note(number, f"text after the row: {rest[:80]!r}"))
@@ -224,7 +223,7 @@ def _kind(listing: Listing) -> str:
     if len(set(indices)) < len(indices):
         listing.notes.append(Note(1, "GPU numbers repeat: more than one list in the file"))
         return EDITED
-    lost = [error for error in listing.errors if error.text.strip() != NO_DEVICES]
-    if indices and (sorted(indices) != indices or indices[-1] + 1 > len(indices) + len(lost)):
+    failed = [error for error in listing.errors if error.text.strip() != NO_DEVICES]
+    if indices and (sorted(indices) != indices or indices[-1] + 1 > len(indices) + len(failed)):
         return TRIMMED
     return OWN if listing.layout.own and not listing.verbatim else REINDENTED

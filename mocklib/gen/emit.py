@@ -125,7 +125,7 @@ class FunctionWriter:
         for size, name in zip(sizes, self.by_names(), strict=True):
             index = f"{name}" if index == "0" else f"({index}) * {size} + {name}"
         self.put(f"const unsigned int nvp_place{number} = {table}[{index}];")
-        self.put(f"if (NVP_UNLIKELY(nvp_place{number} == 0))", "    return NVML_ERROR_NOT_SUPPORTED;")
+        self.put(f"if (NVP_UNLIKELY(nvp_place{number} == 0))", f"    return {self.lacking('NVML_ERROR_NOT_SUPPORTED')};")
         return f"NVP_ID_OF(nvp_place{number})"
 
     def by_names(self) -> list[str]:
@@ -157,7 +157,7 @@ class FunctionWriter:
             self.key_ends.append(largest)
             self.put(f"const unsigned int nvp_key{number} = (unsigned int){expression};")
             code = "NVML_ERROR_NOT_SUPPORTED" if enum is not None else "NVML_ERROR_INVALID_ARGUMENT"
-            self.put(f"if (nvp_key{number} >= {largest}U)", f"    return {code};")
+            self.put(f"if (nvp_key{number} >= {largest}U)", f"    return {self.lacking(code) if enum is not None else code};")
 
     def key_expression(self, path: str) -> tuple[str, str | None]:
         """C expression and enum of a key, which is a parameter or a member of a struct parameter."""
@@ -246,12 +246,16 @@ class FunctionWriter:
             return ""
         return f"nvp_copy_{item.kind}({source}, nvp_half, {name}, {item.place}, sizeof({item.place}));"
 
+    def lacking(self, code: str) -> str:
+        """The expression of ``code``, answered for what the device does not have: one that is not present has a code of its own."""
+        return f"nvp_lacking(nvp_dev, {code})" if self.roles.devices else code
+
     def put_presence(self) -> None:
-        """GPU_IS_LOST for a device that is not there, where no field is read that says so (ledger V09)."""
+        """The code of a device that is not present, where no field is read that says so (a lost one: ledger V09)."""
         handler = self.handler
         reads = handler is not None and (handler.program or handler.texts or handler.versions or any(item.const is None for item in handler.outs))
         if self.roles.devices and not reads and self.function.name not in CODE_PER_ENTRY:
-            self.put("if (NVP_UNLIKELY(!nvp_present(nvp_dev)))", "    return NVML_ERROR_GPU_IS_LOST;")
+            self.put("if (NVP_UNLIKELY(!nvp_present(nvp_dev)))", f"    return {self.lacking('NVML_ERROR_GPU_IS_LOST')};")
 
     def put_handler(self) -> None:
         """What comes after the checks."""
@@ -291,7 +295,7 @@ class FunctionWriter:
         for expression, value in handler.below.items():
             self.put(f"if ((unsigned int){expression} >= {value}U)", "    return NVML_ERROR_INVALID_ARGUMENT;")
         for expression, value in handler.only.items():
-            self.put(f"if ((unsigned int){expression} != {value}U)", "    return NVML_ERROR_NOT_SUPPORTED;")
+            self.put(f"if ((unsigned int){expression} != {value}U)", f"    return {self.lacking('NVML_ERROR_NOT_SUPPORTED')};")
         values = ", ".join(f"(uint64_t){expression}" for expression in handler.arguments)
         self.put(f"const uint64_t nvp_arguments[] = {{{values}}};")
         self.put(f"return nvp_run_program(nvp_dev, NVP_P_{handler.program}, nvp_arguments, {len(handler.arguments)});")

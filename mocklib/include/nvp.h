@@ -72,11 +72,23 @@ static NVP_INLINE bool nvp_initialised(void)
     return __atomic_load_n(&nvp_init_count, __ATOMIC_ACQUIRE) != 0;
 }
 
-/* Whether a device answers at all; one that does not is lost (ledger V09). */
+/* The record in force. */
+static NVP_INLINE const struct nvp_record *nvp_record_of(const struct nvp_device *device)
+{
+    return (const void *)device->half[__atomic_load_n(device->generation, __ATOMIC_ACQUIRE) & 1];
+}
+
+/* Whether a device answers at all; one that does not has a code for its handle and one for everything else (a lost one: ledger V09). */
 static NVP_INLINE bool nvp_present(const struct nvp_device *device)
 {
-    const uint64_t generation = __atomic_load_n(device->generation, __ATOMIC_ACQUIRE);
-    return (((const struct nvp_record *)(const void *)device->half[generation & 1])->modes & NVP_MODE_PRESENT) != 0;
+    return (nvp_record_of(device)->modes & NVP_MODE_PRESENT) != 0;
+}
+
+/* The code of a call for something that a device does not have: absent where the device is present, else that of a device that is not. */
+static NVP_INLINE nvmlReturn_t nvp_lacking(const struct nvp_device *device, nvmlReturn_t absent)
+{
+    const struct nvp_record *const record = nvp_record_of(device);
+    return record->modes & NVP_MODE_PRESENT ? absent : (nvmlReturn_t)record->reading_code;
 }
 
 /* The code for a handle that is none: UNINITIALIZED before nvmlInit, else INVALID_ARGUMENT. */

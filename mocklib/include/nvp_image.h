@@ -70,7 +70,8 @@ struct nvp_motion {
 };
 
 /* One record: what a device (or the node) answers.  odd: the bits of a field's status, kind and need that make its answer other than its value, which
- * are all but the need bits whose modes hold: ~(modes << 24).  Followed by field_count fields, then motions, overridden bits and variable data. */
+ * are all but the need bits whose modes hold: ~(modes << 24).  handle_code and reading_code: what a lookup and every other call answer for a device
+ * that is not present (a lost one both GPU_IS_LOST; a handle_code of 0 gives the handle all the same).  Followed by field_count fields, then motions, overridden bits and variable data. */
 struct nvp_record {
     uint32_t magic;
     uint32_t size;
@@ -85,6 +86,9 @@ struct nvp_record {
     uint64_t clock_at_ns;
     uint64_t clock_start_ns;
     uint64_t clock_scale_ppm;
+    uint32_t handle_code;
+    uint32_t reading_code;
+    uint64_t reserved;
 };
 
 struct nvp_process {

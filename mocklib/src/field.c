@@ -9,10 +9,10 @@ const void *nvp_data(const struct nvp_device *device, const unsigned char *half,
     return half + offset;
 }
 
-/* The code of the mode bits that do not hold: a device that is not present is lost, any other bit makes the reading unsupported. */
-static nvmlReturn_t need_code(uint32_t lacking)
+/* The code of the mode bits that do not hold: that of the record for a device that is not present, any other bit makes the reading unsupported. */
+static nvmlReturn_t need_code(const struct nvp_record *record, uint32_t lacking)
 {
-    return (lacking & NVP_MODE_PRESENT) ? NVML_ERROR_GPU_IS_LOST : NVML_ERROR_NOT_SUPPORTED;
+    return (lacking & NVP_MODE_PRESENT) ? (nvmlReturn_t)record->reading_code : NVML_ERROR_NOT_SUPPORTED;
 }
 
 static nvmlReturn_t track(const struct nvp_device *device, const unsigned char *half, const struct nvp_motion *motion, uint64_t elapsed,
@@ -55,9 +55,10 @@ nvmlReturn_t nvp_field_in(const struct nvp_device *device, const unsigned char *
     *value = field.value;
     if (nvp_plain(nvp_meta(&field), half))
         return NVML_SUCCESS;
-    const uint32_t lacking = field.need & ~((const struct nvp_record *)(const void *)half)->modes;
+    const struct nvp_record *const record = (const void *)half;
+    const uint32_t lacking = field.need & ~record->modes;
     if (lacking)
-        return need_code(lacking);
+        return need_code(record, lacking);
     if (field.status != NVML_SUCCESS)
         return (nvmlReturn_t)field.status;
     return field.kind == NVP_CONSTANT ? NVML_SUCCESS : moved(device, half, &field, value);

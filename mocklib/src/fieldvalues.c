@@ -56,7 +56,8 @@ nvmlReturn_t nvp_h_field_values(const struct nvp_device *device, int count, nvml
         entry->timestamp = now_us;
         entry->latencyUsec = 0;
         if (row == NULL) {
-            entry->nvmlReturn = entry->fieldId > nvp_image->field_id_limit ? NVML_ERROR_INVALID_ARGUMENT : NVML_ERROR_NOT_SUPPORTED;
+            entry->nvmlReturn =
+                entry->fieldId > nvp_image->field_id_limit ? NVML_ERROR_INVALID_ARGUMENT : nvp_lacking(device, NVML_ERROR_NOT_SUPPORTED);
             continue;
         }
         entry->nvmlReturn = nvp_load(device, row->field, &value) ? NVML_SUCCESS : nvp_number(device, row->field, &value);

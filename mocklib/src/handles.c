@@ -13,11 +13,12 @@ nvmlReturn_t nvp_h_count(unsigned int *count)
     return NVML_SUCCESS;
 }
 
-/* A device that is not present is lost: the lookup says so (ledger V09). */
+/* A device that is not present may have no handle: a lost one says so at the lookup (ledger V09). */
 static nvmlReturn_t give(const struct nvp_device *device, nvmlDevice_t *handle)
 {
-    if (!nvp_present(device))
-        return NVML_ERROR_GPU_IS_LOST;
+    const struct nvp_record *const record = nvp_record_of(device);
+    if (!(record->modes & NVP_MODE_PRESENT) && record->handle_code != NVML_SUCCESS)
+        return (nvmlReturn_t)record->handle_code;
     *handle = nvp_handle_of(device);
     return NVML_SUCCESS;
 }

@@ -140,8 +140,8 @@ nvmlReturn_t nvp_run_program(const struct nvp_device *device, unsigned int numbe
     const struct nvp_program *program = (const struct nvp_program *)(const void *)(image + nvp_image->programs.offset) + number;
     const struct nvp_step *steps = (const void *)(image + nvp_image->steps.offset);
     nvmlReturn_t code;
-    if (program->count == 0)
-        return NVML_ERROR_NOT_SUPPORTED;
+    if (program->count == 0 || !nvp_present(device))
+        return nvp_lacking(device, NVML_ERROR_NOT_SUPPORTED);
     NVP_READ_BEGIN(device)
         code = check_all(device, nvp_half, program, arguments, count);
     NVP_READ_END(device)

@@ -9,32 +9,8 @@ import pytest
 
 from harness.stages.importing import pipeline
 from harness.stores.workspace import Workspace
-from tests.cases.boards import A100, H100, T4, text_of
+from tests.cases.boards import A100, T4, text_of
 from tests.cases.conftest import Take
-
-
-def test_a_node_without_gpus_is_a_board_of_none(take: Take):
-    """BL-046."""
-    given = re.sub(r"(?s)\t<gpu id=.*</gpu>\n\n", "", text_of(T4)).replace("<attached_gpus>1<", "<attached_gpus>0<")
-    taken = take(given)
-    assert (taken.status, taken.rendered()) == (0, given)
-    assert taken.rendered("L") == "No devices were found\n"
-
-
-def test_a_list_of_no_device_is_a_board_of_none(take: Take):
-    taken = take("No devices were found\n")
-    assert (taken.status, taken.rendered("L")) == (0, "No devices were found\n")
-
-
-def test_gpus_that_a_capture_left_out_are_not_invented(take: Take):
-    """BL-044: seven of eight are served; the eighth is told, not made from what the others share."""
-    given = text_of(H100)
-    taken = take(
-        "Unable to determine the device handle for GPU 0000:04:00.0: Unknown Error\n" + given[: given.rindex("\t<gpu ")] + "</nvidia_smi_log>\n"
-    )
-    assert taken.status == 0
-    assert "attached_gpus says 8, the capture holds 7: the others are not served" in taken.out
-    assert taken.rendered("L").count("\n") == 7
 
 
 def test_an_address_that_the_block_itself_contradicts_is_refused(take: Take):

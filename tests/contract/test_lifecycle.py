@@ -6,9 +6,11 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from mocklib import calls
 from mocklib.binding import Nvml
-from mocklib.image import FieldValue, ImageSpec
+from mocklib.image import Absence, FieldValue, ImageSpec
 from tests.contract import boards
 
 Serve = Callable[..., Any]
@@ -79,8 +81,16 @@ def test_a_device_that_is_not_present_is_lost_for_every_reading(serve: Serve) ->
     assert nvml.field_values(lost, [(82, 0)])[0].code == 15
 
 
-def test_a_lost_device_answers_so_from_every_function_that_takes_a_device(serve: Serve) -> None:
-    nvml, _ = serve(boards.spec(2, modes=[frozenset({"present"}), frozenset()]))
+ABSENCES = pytest.mark.parametrize(
+    "absence",
+    [Absence(), Absence(handle=999), Absence(handle=0, reading=6)],
+    ids=["lost", "lost with another reason", "uncaptured"],
+)
+
+
+@ABSENCES
+def test_a_device_that_is_not_present_answers_its_code_from_every_function_that_takes_a_device(serve: Serve, absence: Absence) -> None:
+    nvml, _ = serve(boards.spec(2, modes=[frozenset({"present"}), frozenset()], absences=[Absence(), absence]))
     lost = nvml.slot(None, 81, "handle", 1).out["value"]
     event_set = nvml.call("nvmlEventSetCreate").out["set"]
     more = {"nvmlDeviceRegisterEvents": {"set": event_set}, "nvmlGpmQueryDeviceSupport": {"gpmSupport.version": 1}}
@@ -92,15 +102,31 @@ def test_a_lost_device_answers_so_from_every_function_that_takes_a_device(serve:
             second = {param: lost for param, _, role in params[1:] if role == "device"}
             asked[name] = nvml.call(name, lost, second | more.get(name, {})).code
     assert len(asked) > 200
-    assert {name: code for name, code in asked.items() if code != 15} == {"nvmlDeviceGetFieldValues": 2}  # a code in each entry; here none is asked
+    refused = {name: code for name, code in asked.items() if code != absence.reading}
+    assert refused == {"nvmlDeviceGetFieldValues": 2}  # a code in each entry; here none is asked
+    known, unknown = nvml.field_values(lost, [(82, 0), (300, 0)])
+    assert (known.code, unknown.code) == (absence.reading, absence.reading)
 
 
-def test_lookups_find_a_lost_device_and_say_so(serve: Serve) -> None:
-    nvml, _ = serve(boards.spec(2, modes=[frozenset({"present"}), frozenset()]))
+@ABSENCES
+def test_lookups_find_a_device_that_is_not_present_and_answer_its_code(serve: Serve, absence: Absence) -> None:
+    nvml, _ = serve(boards.spec(2, modes=[frozenset({"present"}), frozenset()], absences=[Absence(), absence]))
+    assert nvml.count() == 2
     board = boards.device(1)
     lookups = {"HandleByIndex_v2": {"index": 1}, "HandleByUUID": {"uuid": board["uuid"].value}, "HandleBySerial": {"serial": board["serial"].value}}
     lookups["HandleByPciBusId_v2"] = {"pciBusId": board["pci.bus_id"].value}
-    assert {name: nvml.call(f"nvmlDeviceGet{name}", None, given).code for name, given in lookups.items()} == dict.fromkeys(lookups, 15)
+    assert {name: nvml.call(f"nvmlDeviceGet{name}", None, given).code for name, given in lookups.items()} == dict.fromkeys(lookups, absence.handle)
+
+
+def test_a_combination_of_arguments_that_no_field_has_is_not_what_a_device_that_is_not_present_answers(serve: Serve) -> None:
+    nvml, _ = serve(boards.spec(2, modes=[frozenset({"present"}), frozenset()], absences=[Absence(), Absence(0, 6)]))
+    absent = nvml.device(1)
+    asked = {
+        "nvmlDeviceGetClock": {"clockType": 0, "clockId": 3},
+        "nvmlDeviceGetTemperature": {"sensorType": 0},
+        "nvmlDeviceSetPowerManagementLimit": {"limit": 100},
+    }
+    assert {name: nvml.call(name, absent, given).code for name, given in asked.items()} == dict.fromkeys(asked, 6)
 
 
 def test_policies_without_a_counter_never_held_a_counting_board_back(serve: Serve) -> None:

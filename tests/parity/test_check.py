@@ -119,7 +119,8 @@ def test_a_profile_that_drifted_is_derived_again(copied: Workspace, capsys: pyte
     assert (said[0], said[-1]) == ("pending t4-x1_595.91.07: profiles/t4-x1_595.91.07.yaml", "same    t4-x1_595.91.07")
 
 
-HEADS = ["capture", "driver", "layout", "gpus", "elements", "exact", "unmodelled", "assumed", "rules", "findings", "bytes", "baselines"]
+HEADS = ["capture", "view", "kind", "driver", "layout", "gpus", "elements", "exact", "unmodelled", "redacted", "deferred", "assumed", "rules",
+         "findings", "bytes", "baselines"]  # fmt: skip
 
 
 def test_a_pipe_gets_the_whole_table(copied: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
@@ -127,10 +128,10 @@ def test_a_pipe_gets_the_whole_table(copied: Workspace, monkeypatch: pytest.Monk
     assert guard.run(["check", "--root", str(copied.root)]) == 0
     heads, row, _ = capsys.readouterr().out.splitlines()
     assert heads.split() == HEADS
-    assert row.startswith("t4-x1_595.91.07  595.91.07  595.91.07     1       309    309")
+    assert row.startswith("t4-x1_595.91.07  q-x   own   595.91.07  595.91.07     1       309    309")
 
 
-@pytest.mark.parametrize(("width", "left"), [(200, HEADS), (80, ["driver", "gpus", "elements", "exact", "unmodelled"]), (20, [])])
+@pytest.mark.parametrize(("width", "left"), [(200, HEADS), (80, ["view", "kind", "driver", "gpus", "elements", "exact"]), (20, [])])
 def test_columns_are_chosen_by_the_width(
     copied: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], width: int, left: list[str]
 ):

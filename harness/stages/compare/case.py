@@ -48,13 +48,14 @@ class Counts:
 
 @dataclass
 class Case:
-    """The comparison of one capture with one render.
+    """The comparison of one view of a capture with one render.
 
     ``kind`` is the kind of capture (own, re-indented, trimmed, edited), ``layout`` the driver node that gave the layout (with ``(assumed)``
     after it when the version itself has no node), ``gpus`` how many GPU blocks the capture holds, ``bytes`` equal, differs or n/a.
     ``baselines``: view that no capture covers -> equal or differs, against the render accepted for it.  ``drift``: lines about files that no
     longer follow their source; any of them fails the gate.  ``view``: q-x or L.  ``ruled``: place of a rule -> findings that it covers;
-    ``touched``: places of the rules that name one of the ``elements`` (paths; kept only where there are rules).
+    ``touched``: places of the rules that name one of the ``elements`` (paths; kept only where there are rules).  ``deferrals``: reason -> how
+    many elements are deferred for it.
     """
 
     id: str
@@ -73,6 +74,12 @@ class Case:
     ruled: dict[str, int] = field(default_factory=dict)
     touched: frozenset[str] = frozenset()
     elements: tuple[str, ...] = ()
+    deferrals: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def compared(self) -> bool:
+        """Whether there is a comparison at all: what was changed by hand has none."""
+        return self.kind != "edited"
 
     @property
     def parity(self) -> bool:

@@ -111,24 +111,29 @@ def _hashes(capture: Capture, golden: Golden) -> Iterator[str]:
 
 
 def _baselines(space: Workspace, capture: Capture) -> Iterator[str]:
-    """A query without a list beside it has a baseline of `-L`; no view has both."""
+    """A query without a list beside it has a baseline of `-L`, unless it was changed by hand; no view has both."""
     accepted = baselines.load(baselines.path_of(space.golden, capture.sidecar.id))
     views = frozenset() if accepted is None else frozenset(accepted.views)
-    if VIEW_QUERY in capture.texts and VIEW_LIST not in capture.texts and VIEW_LIST not in views:
+    compared = capture.sidecar.kind != document.EDITED
+    if compared and VIEW_QUERY in capture.texts and VIEW_LIST not in capture.texts and VIEW_LIST not in views:
         yield f"view {VIEW_LIST} has neither a golden nor a baseline (golden/{baselines.FOLDER}/{capture.sidecar.id}.yaml)"
     for view in sorted(views & capture.texts.keys()):
         yield f"view {view} has a baseline although the capture covers it"
 
 
 def _profile(space: Workspace, capture: Capture) -> Iterator[str]:
-    """The profile is what deriving the capture gives, to the letter."""
+    """The profile is what deriving the capture gives, to the letter; a capture changed by hand has none where that gives none."""
     path = space.profile_path(capture.sidecar.id)
+    made = making.due(capture.texts, capture.sidecar.id, space.root)
+    if isinstance(made, str):
+        if path.is_file():
+            yield f"profiles/{path.name}: the capture derives into no profile: {made}"
+        return
     try:
         now = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-    first = next(iter(capture.texts.values()))
-    due = making.profile(first, capture.sidecar.id, space.root).text.encode()
+    due = made.text.encode()
     pairs = zip_longest(due.splitlines(keepends=True), now.splitlines(keepends=True))
     differing = next((number for number, (one, other) in enumerate(pairs, 1) if one != other), None)
     if differing is not None:

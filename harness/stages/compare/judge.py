@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, fields, replace
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, fields, replace
 from itertools import zip_longest
 
 from harness.stages.compare import ruling
@@ -22,7 +23,8 @@ class Expected:
     """The capture's side.
 
     ``leaves``: (path, text) in file order, from the transcript; ``data``: the bytes the transcript stands for.  ``scrubbed`` and
-    ``readings``: the golden's sha256 of the scrubbed file and of its readings.  ``redacted``, ``unmodelled``: paths.  ``view``: q-x or L.
+    ``readings``: the golden's sha256 of the scrubbed file and of its readings.  ``redacted``, ``unmodelled``: paths; ``deferred``: path -> reason.
+    ``view``: q-x or L.
     """
 
     id: str
@@ -33,6 +35,7 @@ class Expected:
     readings: str
     redacted: frozenset[str] = frozenset()
     unmodelled: frozenset[str] = frozenset()
+    deferred: Mapping[str, str] = field(default_factory=dict)
     view: str = "q-x"
 
 
@@ -63,8 +66,8 @@ class Actual:
 def compare(expected: Expected, actual: Actual, states: Collection[str], rules: list[Rule] | None = None, version: tuple[int, ...] = (0,)) -> Case:
     """The case of one capture and one render.
 
-    An own-layout capture is equal when the bytes' sha256 is the golden's; a re-indented one when the readings' sha256 is.  Of a trimmed one
-    every GPU it has is compared; the node's other GPUs are uncaptured, which is no finding.  A capture of kind edited is not compared: a case
+    An own-layout capture is equal when the bytes' sha256 is the golden's; a re-indented or a trimmed one when the readings' sha256 is: the GPUs
+    that a trimmed one left out are uncaptured, and no renderer prints those.  A capture of kind edited is not compared: a case
     with elements 0.  ``states``: the texts the driver prints for states; ``version``: of nvparity, for gaps.
     """
     gpus = len({gpu for path, _ in expected.leaves if (gpu := gpu_of(path)) is not None})
@@ -85,11 +88,11 @@ def compare(expected: Expected, actual: Actual, states: Collection[str], rules: 
 
 
 def _equal(case: Case, expected: Expected, actual: Actual) -> bool:
-    """What the hashes say; a trimmed capture has none of a whole render."""
+    """What the hashes say."""
     if expected.kind == "own":
         case.bytes = "equal" if _sha256(actual.compared) == expected.scrubbed else "differs"
         return case.bytes == "equal"
-    return expected.kind != "trimmed" and actual.hash_readings(actual.compared) == expected.readings
+    return actual.hash_readings(actual.compared) == expected.readings
 
 
 def _explain(case: Case, expected: Expected, actual: Actual, states: Collection[str]) -> list[Finding]:
@@ -97,8 +100,6 @@ def _explain(case: Case, expected: Expected, actual: Actual, states: Collection[
     from harness.stages.compare.diff import explain
 
     found = [finding for finding in explain(key(expected.leaves, actual.read(actual.data)), states) if finding.path not in expected.redacted]
-    if expected.kind == "trimmed":
-        return [finding for finding in found if finding.kind != INVENTED or (gpu_of(finding.path) or 0) < case.gpus]
     if found or (expected.redacted and actual.filled is None):
         return found
     if expected.kind == "own":
@@ -122,11 +123,13 @@ def _shown(line: bytes | None) -> str | None:
 def _count(case: Case, expected: Expected, actual: Actual, covered: dict[str, str]) -> None:
     outcome = {path: "exact" for path, _ in expected.leaves}
     outcome.update((path, "unmodelled") for path in expected.unmodelled if path in outcome)
+    outcome.update((path, "deferred") for path in expected.deferred if path in outcome)
     outcome.update((path, "redacted") for path in expected.redacted if path in outcome)
     outcome.update(covered)
     outcome.update((finding.path, "found") for finding in case.findings if finding.path in outcome)
     invented = [finding.path for finding in case.findings if finding.kind == INVENTED]
     assumed = [path for path in outcome if path in actual.assumed]
+    case.deferrals = dict(Counter(expected.deferred.get(path, "rule") for path, what in outcome.items() if what == "deferred"))
     case.counts = _tally(outcome, invented, assumed)
     worst: dict[str, str] = {}
     for path, what in outcome.items():

@@ -139,12 +139,12 @@ def _profile(name: str, path: Path) -> Side:
 def profile_view(read: profiles.Profile) -> View:
     """A profile's keys as readings: values as JSON, states by name; keys have no order."""
     leaves = [(f"{block}.{key}", _shown(value)) for block, part in (("clock", read.clock), ("system", read.system)) for key, value in part.items()]
-    for number, device in enumerate(read.devices):
+    for number, device in enumerate(read.shown):
         own = {key: _shown(value) for key, value in _flat(device.values)} | {key: state.value for key, state in device.states.items()}
         leaves += [(f"gpu[{number}]/{key}", text) for key, text in own.items()]
     unmodelled = read.origin.get("unmodelled") or {}
     leaves += [(f"{path} (unmodelled)", _shown(text)) for path, text in unmodelled.items()]
-    states = frozenset(state.value for device in read.devices for state in device.states.values())
+    states = frozenset(state.value for device in read.shown for state in device.states.values())
     return View(sorted(leaves), {}, states)
 
 

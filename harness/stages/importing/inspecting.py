@@ -15,14 +15,18 @@ from harness.tables import drivers
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from harness.stages.importing.source import Source
+    from harness.stores.profiles import Device
     from harness.stores.workspace import Workspace
 
 
 def inspect(space: Workspace, name: str) -> dict[str, Any]:
     """Facts on ``name`` (id, short name or profile path), ready for JSON: ``profile``, and ``capture`` and ``golden`` where the workspace has them.
 
-    Raises InputError for a name that means nothing.
+    ``profile`` is None for a capture changed by hand from which none could be made.  Raises InputError for a name that means nothing.
     """
+    if name in space.ids() and not space.profile_path(name).is_file():
+        return {"id": name, "profile": None, "capture": _capture(space, name), "golden": _golden(space, name)}
     path = space.locate_profile(name)
     found: dict[str, Any] = {"id": path.stem, "profile": _profile(path, space)}
     if captures.exists(space.captures, path.stem):
@@ -34,13 +38,22 @@ def inspect(space: Workspace, name: str) -> dict[str, Any]:
 def _profile(path: Path, space: Workspace) -> dict[str, Any]:
     read = profiles.load(path)
     driver = drivers.load(space.root).resolve(read.driver_version)
+    kept = {str(place): str(text) for place, text in (read.origin.get("unmodelled") or {}).items()}
+    apart = source.apart(kept.items(), kept)
     return {
         "path": str(path),
         "driver": read.driver_version,
         "layout": f"{driver.node} (assumed)" if driver.assumed else driver.node.text,
-        "gpus": [{"name": device.values.get("name"), "uuid": device.values.get("uuid"), "keys": len(device.values)} for device in read.devices],
-        "unmodelled": len(read.origin.get("unmodelled") or {}),
+        "gpus": [_gpu(device) for device in read.devices],
+        "unmodelled": len(apart.unmodelled),
+        "redacted": len(apart.redacted),
+        "deferrals": apart.deferrals(),
     }
+
+
+def _gpu(device: Device) -> dict[str, Any]:
+    state = None if device.state is None else device.state.value
+    return {"name": device.values.get("name"), "uuid": device.values.get("uuid"), "state": state, "keys": len(device.values)}
 
 
 def _capture(space: Workspace, name: str) -> dict[str, Any]:
@@ -52,12 +65,17 @@ def _capture(space: Workspace, name: str) -> dict[str, Any]:
         states.update(text for _, text in source.leaves(capture.query) if text in known)
     return {
         "kind": sidecar.kind,
-        "views": {view: {"elements": len(source.leaves(text)), "bytes": sidecar.views[view].bytes} for view, text in capture.texts.items()},
+        "views": {view: _view(text, sidecar.views[view].bytes) for view, text in capture.texts.items()},
         "states": dict(states.most_common()),
         "scrubbed": dict(sidecar.scrubbed),
         "source": {key: value for key, value in asdict(sidecar.source).items() if value is not None},
         "notes": list(sidecar.notes),
     }
+
+
+def _view(text: Source, size: int) -> dict[str, int]:
+    leaves = source.leaves(text)
+    return {"elements": len(leaves), "redacted": len(source.redacted(leaves)), "bytes": size}
 
 
 def _golden(space: Workspace, name: str) -> dict[str, Any]:

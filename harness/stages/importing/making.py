@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from harness.stages import derive
+from harness.stages import compile as compiling
+from harness.stages import derive, derive_gpus
 from harness.stages.importing import listed, source
 from harness.stores import profiles
 from harness.tables import drivers
+from harness.text.document import EDITED
 from harness.text.listing import Listing
 from harness.words.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from harness.stages.importing.source import Source
@@ -23,32 +26,76 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Made:
-    """A profile in the making: its ``text``, leaves by kind with their sum (``readings``), texts of ``states`` -> how often, and what no row
-    explains, path -> text (``unmodelled``).
+    """A profile in the making: its ``text``; leaves by kind with their sum (``readings``); texts of ``states`` -> how often; what no row explains,
+    path -> text (``unmodelled``); what is not served yet, reason -> how many elements (``deferrals``); ``notes`` on the node's GPUs.
     """
 
     text: str
     readings: dict[str, int]
     states: dict[str, int]
     unmodelled: dict[str, str]
+    deferrals: dict[str, int]
+    notes: tuple[str, ...] = ()
 
 
-def profile(text: Source, name: str, root: Path) -> Made:
-    """The profile of ``text`` for the capture ``name``; driver nodes of the workspace ``root`` win over shipped ones.
+def profile(texts: Mapping[str, Source], name: str, root: Path) -> Made:
+    """The profile of the capture ``name``; driver nodes of the workspace ``root`` win over shipped ones.
 
-    Raises InputError for a text from which none can be made.
+    ``texts``: by view; the first, a query or a list alone, is what the profile says; of a list beside a query only those rows are kept that no
+    NVML call of ours answers.  Raises InputError for a text from which none can be made.
     """
+    tree = drivers.load(root)
+    text, *beside = texts.values()
+    leaves = source.leaves(text)
     if isinstance(text, Listing):
-        leaves = source.leaves(text)
-        kept = {leaf: shown for leaf, shown in leaves if "/mig[" in leaf}
-        counts = {"elements": len(leaves), "value": len(leaves) - len(kept), "unmodelled": len(kept)}
-        return Made(listed.profile(text, name), counts, {}, kept)
+        node = derive_gpus.of_list(text, tree.resolve(listed.DRIVER))
+        apart = source.apart(leaves, listed.unmodelled(text))
+        shown = {path: kept for path, kept in leaves if path in apart.unmodelled}
+        return Made(listed.profile(text, name, node), _counts(dict.fromkeys(dict(leaves), "value"), apart), {}, shown, apart.deferrals(), node.notes)
     version = text.get("driver_version")
     if version is None:
-        raise InputError("the capture has no driver_version: what it prints cannot be told from other drivers")
-    derived = derive.derive(text, drivers.load(root).resolve(version), name)
+        raise InputError(
+            "the capture has no driver_version: what it prints cannot be told from other drivers; if it was changed by hand, "
+            "--kind edited keeps it without comparing it"
+        )
+    derived = derive.derive(text, tree.resolve(version), name)
     states = Counter(reading.text for reading in derived.readings if reading.kind in ("state", "literal"))
-    return Made(_with_unmodelled(derived.text, derived.verbatim), derived.counts, dict(states.most_common()), derived.verbatim)
+    apart = source.apart(leaves, derived.verbatim)
+    readings = _counts({reading.path: reading.kind for reading in derived.readings}, apart)
+    unmodelled = {path: kept for path, kept in derived.verbatim.items() if path in apart.unmodelled}
+    rows = {path: row for other in beside if isinstance(other, Listing) for path, row in listed.unmodelled(other).items()}
+    return Made(
+        text=_with_unmodelled(derived.text, {**derived.verbatim, **rows}),
+        readings=readings,
+        states=dict(states.most_common()),
+        unmodelled=unmodelled,
+        deferrals=apart.deferrals(),
+        notes=derived.notes,
+    )
+
+
+def due(texts: Mapping[str, Source], name: str, root: Path) -> Made | str:
+    """As ``profile``, or why a capture that was changed by hand has none: what was edited need not make sense.
+
+    Raises InputError for any other text from which none can be made.
+    """
+    if next(iter(texts.values())).kind != EDITED:
+        return profile(texts, name, root)
+    try:
+        made = profile(texts, name, root)
+        read = profiles.parse(made.text.encode())
+        compiling.compile_profile(read, drivers.load(root).resolve(read.driver_version))
+    except InputError as error:
+        return str(error).split("; if it was changed", maxsplit=1)[0].splitlines()[0]
+    return made
+
+
+def _counts(kinds: Mapping[str, str], apart: source.Apart) -> dict[str, int]:
+    """Leaves by kind; ``elements`` is their sum."""
+    counted = Counter(dict.fromkeys(("value", "state", "literal", "list", "unmodelled", "redacted", "deferred"), 0))
+    for path, kind in kinds.items():
+        counted[apart.kind_of(path) or kind] += 1
+    return {"elements": len(kinds), **counted}
 
 
 def _with_unmodelled(text: str, verbatim: dict[str, str]) -> str:

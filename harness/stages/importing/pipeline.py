@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 from harness.stages import derive_node, derive_node_file
 from harness.stages.compare import baselines, check, sides, succession
 from harness.stages.importing import doors, making, naming, neighbours, source, sources, staging
+from harness.stages.importing.making import Made
 from harness.stages.render import serving
 from harness.stages.review import proposing
 from harness.stores import captures, golden_reader, goldens, pending
 from harness.tables import drivers
 from harness.tables.shipped import shipped
 from harness.text import joining, scrub
-from harness.text.document import Document
+from harness.text.document import EDITED, Document
 from harness.text.listing import Listing
 from harness.text.transcript import VIEW_LIST, VIEW_QUERY
 from harness.words.errors import InputError, UsageError
@@ -38,11 +39,11 @@ ATTEMPTS = 8
 class Imported:
     """What an import made.
 
-    ``readings``: leaves by kind (value, state, literal, list, unmodelled) and ``elements``, their sum; ``states``: texts that stand for states
-    -> how often; ``unmodelled``: path -> text; ``scrubbed``: family of identifiers -> distinct values replaced; ``learnt``: the driver node
-    written, None when the version's own node explains everything; ``residue``: lines that still look like identifiers; ``cases``: the proof,
-    one a view; ``written``: the files, or, when it is ``pending``, the folder of the proposal;
-    ``compared``: what became of the elements of an earlier capture, where one was named.
+    ``readings``: leaves by kind (value, state, literal, list, unmodelled, redacted, deferred) and ``elements``, their sum; ``states``: texts that
+    stand for states -> how often; ``unmodelled``: path -> text; ``deferrals``: reason -> how many elements are not served yet; ``scrubbed``: family
+    of identifiers -> distinct values replaced; ``learnt``: the driver node written, None when the version's own node explains everything;
+    ``residue``: lines that still look like identifiers; ``cases``: the proof, one a view; ``written``: the files, or, when it is ``pending``,
+    the folder of the proposal; ``compared``: what became of the elements of an earlier capture, where one was named.
     """
 
     id: str
@@ -59,6 +60,7 @@ class Imported:
     notes: tuple[str, ...] = field(default=())
     pending: bool = False
     compared: Succession | None = None
+    deferrals: dict[str, int] = field(default_factory=dict)
 
     @property
     def parity(self) -> bool:
@@ -152,10 +154,11 @@ def _run(space: Workspace, given: _Given, name: str | None, origin: captures.Sou
         staging.check_free(space, chosen)
     with staging.stage(space) as staged:
         learnt = _learn(staged, given)
-        made = making.profile(given.first, chosen, staged.root)
-        goldens.write_whole(staged.profile_path(chosen), made.text.encode())
-        _write(staged, given, chosen, _origin(space, chosen, origin, again=again))
-        _baseline(staged, given, chosen)
+        made = _make(staged, given, chosen)
+        notes = (*_notes(given), *made.notes, *([] if given.query is None else joining.missing(given.query, VIEW_LIST in given.texts)))
+        _write(staged, given, chosen, _origin(space, chosen, origin, again=again), notes)
+        if given.first.kind != EDITED:
+            _baseline(staged, given, chosen)
         cases = check.check(staged, [chosen])
         compared = None if earlier is None else succession.follow(earlier, sides.of_texts(staged, chosen, given.texts))
         neighbours.hold(staged, space, chosen, learnt)
@@ -178,7 +181,8 @@ def _run(space: Workspace, given: _Given, name: str | None, origin: captures.Sou
         written=written,
         pending=again or propose,
         compared=compared,
-        notes=(*_notes(given), *_doctype(space, given), *_left_out(given)),
+        notes=(*notes, *_doctype(space, given)),
+        deferrals=made.deferrals,
     )
 
 
@@ -217,11 +221,14 @@ def _check_new(space: Workspace, given: _Given) -> None:
             raise KnownError(sidecar.id, "imported" if stored.parent.parent == space.captures else "pending")
 
 
-def _left_out(given: _Given) -> list[str]:
-    """GPUs that the node had and the capture has not: they are not served, for nothing is known of them."""
-    attached = None if given.query is None else given.query.get("attached_gpus")
-    held = 0 if given.query is None else len(given.query.gpus)
-    return [] if attached in (None, str(held)) else [f"attached_gpus says {attached}, the capture holds {held}: the others are not served"]
+def _make(staged: Workspace, given: _Given, name: str) -> Made:
+    """Derive the profile and write it; one that cannot be made from a capture changed by hand is left out, and a note says why."""
+    due = making.due(given.texts, name, staged.root)
+    if isinstance(due, str):
+        leaves = source.leaves(given.first)
+        return Made("", {"elements": len(leaves), "redacted": len(source.redacted(leaves))}, {}, {}, {}, (f"no profile: {due}",))
+    goldens.write_whole(staged.profile_path(name), due.text.encode())
+    return due
 
 
 def _doctype(space: Workspace, given: _Given) -> list[str]:
@@ -264,11 +271,9 @@ def _products(space: Workspace) -> dict[str, str]:
 
 
 def _learn(staged: Workspace, given: _Given) -> Learnt | None:
-    """Write the node of a version that the tree does not fully explain."""
-    if given.query is None:
+    """Write the node of a version that the tree does not fully explain; whether a version is told at all is for the profile to say."""
+    if given.query is None or given.driver is None:
         return None
-    if given.driver is None:
-        raise InputError("the capture has no driver_version: what it prints cannot be told from other drivers")
     tree = drivers.load(staged.root)
     learnt = derive_node.learn(given.query, tree.resolve(given.driver), tree)
     if learnt is not None:
@@ -279,7 +284,7 @@ def _learn(staged: Workspace, given: _Given) -> Learnt | None:
     return learnt
 
 
-def _write(staged: Workspace, given: _Given, name: str, origin: captures.Source) -> None:
+def _write(staged: Workspace, given: _Given, name: str, origin: captures.Source, notes: tuple[str, ...]) -> None:
     """Write the capture and its golden."""
     kind = given.first.kind
     views = {
@@ -287,7 +292,7 @@ def _write(staged: Workspace, given: _Given, name: str, origin: captures.Source)
         for view in given.texts
     }
     counts = {family: count for family, count in given.report.items() if count}
-    sidecar = captures.Sidecar(name, kind, given.driver, views, origin, counts, _notes(given))
+    sidecar = captures.Sidecar(name, kind, given.driver, views, origin, counts, notes)
     captures.write(staged.captures, captures.Capture(sidecar, dict(given.texts)))
     goldens.write(
         staged.golden, goldens.make(name, kind, given.raw, given.scrubbed, "import", "taken from the bytes of the file when it was imported")

@@ -13,6 +13,7 @@ from harness.stages.review import proposing
 from harness.stores import captures, pending
 from harness.stores.goldens import write_whole
 from harness.stores.pending import Change, Proposal
+from harness.text.document import EDITED
 from harness.text.transcript import VIEW_LIST, VIEW_QUERY
 
 if TYPE_CHECKING:
@@ -58,11 +59,13 @@ def run(space: Workspace, names: list[str]) -> list[Rederived]:
 
 
 def _derive(staged: Workspace, space: Workspace, name: str) -> None:
-    """Profile and baseline of one capture, into ``staged``."""
+    """Profile and baseline of one capture, into ``staged``; one changed by hand has no baseline, and no profile where none can be made."""
     capture = captures.load(space.captures, name)
-    first = next(iter(capture.texts.values()))
-    write_whole(staged.profile_path(name), making.profile(first, name, staged.root).text.encode())
-    if VIEW_QUERY in capture.texts and VIEW_LIST not in capture.texts:
+    due = making.due(capture.texts, name, staged.root)
+    if isinstance(due, str):
+        return
+    write_whole(staged.profile_path(name), due.text.encode())
+    if VIEW_QUERY in capture.texts and VIEW_LIST not in capture.texts and capture.sidecar.kind != EDITED:
         rendered = serving.render(staged.profile_path(name), staged, VIEW_LIST)
         made = baselines.Baselines(name, {VIEW_LIST: baselines.digest(rendered.data)}, "derive", "rendered from the profile as derived")
         baselines.write(staged.golden, made)

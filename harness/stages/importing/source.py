@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import dataclass
 
+from harness.tables import deferred
 from harness.text import document, listing, placeholders
 from harness.text.document import Document
 from harness.text.listing import ListedError, Listing
@@ -94,6 +97,38 @@ def leaves(source: Source) -> list[tuple[str, str]]:
 def redacted(leaves: Iterable[tuple[str, str]]) -> frozenset[str]:
     """The paths of readings that the giver hid: ``[REDACTED]`` anywhere, and identifiers with ``...`` or ``xxx`` in them."""
     return frozenset(path for path, text in leaves if listing.is_hidden(text) or (_IDENTIFIER.search(path) and listing.is_masked(text)))
+
+
+@dataclass(frozen=True)
+class Apart:
+    """Readings of a capture that no row explains or nobody can compare, each counted once.
+
+    ``redacted``: paths of what the giver hid; ``deferred``: path -> reason, of what is kept because it is not served yet; ``unmodelled``: paths of
+    the rest of what is kept.
+    """
+
+    redacted: frozenset[str]
+    deferred: Mapping[str, str]
+    unmodelled: frozenset[str]
+
+    def kind_of(self, path: str) -> str | None:
+        """redacted, deferred or unmodelled; None for a reading like any other."""
+        if path in self.redacted:
+            return "redacted"
+        return "deferred" if path in self.deferred else "unmodelled" if path in self.unmodelled else None
+
+    def deferrals(self) -> dict[str, int]:
+        """Reason -> number of elements."""
+        return dict(Counter(self.deferred.values()))
+
+
+def apart(leaves: Iterable[tuple[str, str]], kept: Container[str]) -> Apart:
+    """``leaves`` taken apart; ``kept``: paths printed verbatim, each alone or, in a list, as the row that its leaves are of."""
+    listed = list(leaves)
+    hidden = redacted(listed)
+    verbatim = [path for path, _ in listed if path not in hidden and (path in kept or path.rpartition("/")[0] in kept)]
+    put_off = {path: reason for path in verbatim if (reason := deferred.reason_of(path)) is not None}
+    return Apart(hidden, put_off, frozenset(path for path in verbatim if path not in put_off))
 
 
 def check_addresses(document: Document, name: str) -> None:

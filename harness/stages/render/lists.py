@@ -24,8 +24,18 @@ def entries(source: NvmlSource, repeat: str, place: Place) -> list[Place]:
 
 
 def _gpus(source: NvmlSource, place: Place) -> list[Place]:
+    """The GPUs that are there: nvidia-smi shows none whose handle it does not get, and a capture none that it left out."""
+    return [Place(handle, index) for index, handle in _handles(source, place) if handle is not None and not source.uncaptured(handle)]
+
+
+def _lost(source: NvmlSource, place: Place) -> list[Place]:
+    """The GPUs whose handle is not given."""
+    return [Place(None, index) for index, handle in _handles(source, place) if handle is None]
+
+
+def _handles(source: NvmlSource, place: Place) -> list[tuple[int, Any]]:
     count = source.read("system.num_devices", place).raw
-    return [Place(source.handle(index), index) for index in range(int(count or 0))]
+    return [(index, source.handle(index)) for index in range(int(count or 0))]
 
 
 def _listed(source: NvmlSource, row: str, place: Place, member: str) -> list[Place]:
@@ -106,6 +116,7 @@ def _none(_source: NvmlSource, _place: Place) -> list[Place]:
 
 _LISTS: dict[str, Callable[[NvmlSource, Place], list[Place]]] = {
     "gpus": _gpus,
+    "lost_gpus": _lost,
     "memory_clocks": _memory_clocks,
     "graphics_clocks": _graphics_clocks,
     "processes": _processes,

@@ -50,8 +50,8 @@ class BoundLibrary:
         return Given(answer.code, answer.out)
 
     def handle(self, index: int) -> Any:
-        """The handle of GPU ``index``."""
-        return self._nvml.device(index)
+        """The handle of GPU ``index``, None where the library gives none."""
+        return self._nvml.call("nvmlDeviceGetHandleByIndex_v2", None, {"index": index}).out.get("device")
 
 
 def render(job: Job) -> Rendered:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from harness.tables.drivers import Driver
     from harness.tables.rows import Route
 
-NOT_SUPPORTED = 3
+NOT_SUPPORTED, NOT_FOUND = 3, 6
 FIELD_VALUES = "nvmlDeviceGetFieldValues"
 
 
@@ -41,7 +41,7 @@ class Library(Protocol):
         """One value of nvmlDeviceGetFieldValues, out ``value``."""
 
     def handle(self, index: int) -> Any:
-        """The handle of GPU ``index``."""
+        """The handle of GPU ``index``, None where the library gives none."""
 
     def slot(self, number: int, shape: str, device: Any = None, key: int | None = None) -> Answer:
         """Call an entry of the private table, out ``value``."""
@@ -169,8 +169,12 @@ class NvmlSource:
         return self._route(row)
 
     def handle(self, index: int) -> Any:
-        """The handle of GPU ``index``."""
+        """The handle of GPU ``index``, None where the library gives none."""
         return self._library.handle(index)
+
+    def uncaptured(self, handle: Any) -> bool:
+        """Whether a GPU is one that the capture left out: not even its index is found."""
+        return self._library.call("nvmlDeviceGetIndex", handle).code == NOT_FOUND
 
 
 class _Nothing:

@@ -43,12 +43,17 @@ def query(driver: Driver, source: Source, verbatim: Mapping[str, tuple[str, str]
 def listing(driver: Driver, source: Source, verbatim: Mapping[str, tuple[str, str]] | None = None) -> Rendering:
     """`nvidia-smi -L`: one line a GPU (the shape is that of the captures and of the binaries of 470 and 550).
 
-    ``verbatim``: ``gpu[i]/mig[j]`` -> the whole line of a MIG device.
+    ``verbatim``: ``gpu[i]/mig[j]`` -> the whole line of a MIG device, ``error[i]`` -> that of a GPU whose handle is not given.
     """
     kept = verbatim or {}
     lines, trace = [], []
-    for number, place in enumerate(source.entries("gpus", Place())):
-        texts = []
+    absent = [*source.entries("lost_gpus", Place())]
+    shown = [*source.entries("gpus", Place())]
+    for place in sorted([*shown, *absent], key=lambda one: one.index or 0):
+        if place in absent:
+            lines += [f"{kept[path][0]}\n" for path in (f"error[{absent.index(place)}]",) if path in kept]
+            continue
+        number, texts = shown.index(place), []
         for row in (NAME, UUID):
             reading = source.read(row, place)
             texts.append(_text(driver, row, reading))

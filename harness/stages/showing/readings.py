@@ -132,7 +132,7 @@ def _by_key(subject: Subject, listed: list[Shown], gpu: str, name: str) -> list[
         return []
     found = [_beside(key, None, listed) for key in _node_keys(profile) if fnmatchcase(key.name, name) and not gpu]
     exact = name in keys.device_keys()
-    for number, device in enumerate(profile.devices):
+    for number, device in enumerate(profile.shown):
         given = {*device.values, *device.states, *(key for key in keys.device_keys() if compile_defaults.default(key, device.values) is not None)}
         chosen = (
             [name]
@@ -200,16 +200,16 @@ def _key_of(subject: Subject, gpu: int | None, field: str) -> Key | None:
         return None
     if gpu is None:
         return next((key for key in _node_keys(profile) if key.name == field), None)
-    return _key(subject, profile, gpu, field) if gpu < len(profile.devices) else None
+    return _key(subject, profile, gpu, field) if gpu < len(profile.shown) else None
 
 
 def _key(subject: Subject, profile: Profile, number: int, name: str) -> Key:
     """What the profile, or the reference in its place, says of one key of one GPU."""
-    device, unit = profile.devices[number], _unit(name)
+    device, unit = profile.shown[number], _unit(name)
     state = device.states.get(name)
     if state is not None or device.values.get(name) is not None:
         made = Key(name, None if state else device.values[name], unit, state.value if state else None, GIVEN, *_origin(profile, name))
-        before = subject.captured.devices[number] if subject.captured is not None and number < len(subject.captured.devices) else None
+        before = subject.captured.shown[number] if subject.captured is not None and number < len(subject.captured.shown) else None
         had = None if before is None else before.states[name].value if name in before.states else before.values.get(name)
         return made if before is None or had in (made.value, made.state) else replace(made, basis=CHANGED, captured=had)
     if name in keys.device_keys():

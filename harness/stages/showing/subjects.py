@@ -94,7 +94,7 @@ def _file(space: Workspace, path: Path) -> Subject:
 def _made(space: Workspace, text: Source, path: Path) -> Profile | None:
     """The profile that an import would make of ``text``; None where it would refuse it, which is for an import to say."""
     try:
-        return profiles.parse(making.profile(text, path.stem, space.root).text.encode(), f"profile of {path}")
+        return profiles.parse(making.profile({source.view(text): text}, path.stem, space.root).text.encode(), f"profile of {path}")
     except InputError:
         return None
 
@@ -132,7 +132,7 @@ def facts(space: Workspace, path: Path) -> dict[str, Any]:
         return {**found, "readings": {}, "states": {}}
     driver = drivers.load(space.root).resolve(version)
     found |= {"driver": version, "layout": f"{driver.node} (assumed)" if driver.assumed else driver.node.text}
-    made = making.profile(text, path.stem, space.root)
+    made = making.profile({source.view(text): text}, path.stem, space.root)
     return {**found, "readings": dict(made.readings), "states": dict(made.states)}
 
 

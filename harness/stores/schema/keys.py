@@ -81,6 +81,10 @@ WHOLE = frozenset((
 """Blocks that a per-device entry replaces whole; every other block (pci, platform, states) merges key by key, scalars and lists replace."""
 
 
+IDENTITY = frozenset(("uuid", "serial", "minor_number", "pci.bus_id"))
+"""Keys that a GPU is known by, whether it answers or not."""
+
+
 @functools.cache
 def device_keys() -> dict[str, Key]:
     """Every key of a device by path."""

@@ -56,6 +56,9 @@ def _states() -> dict[str, Any]:
         "additionalProperties": {"enum": sorted(state.value for state in State if state.code is not None)},
     }
 
+GPU_STATES = tuple(state.value for state in State if state is State.UNCAPTURED or state.code not in (None, State.NOT_SUPPORTED.code))
+"""What ``state`` of a device may be: uncaptured, or why its handle is not given."""
+
 
 _KINDS: dict[str, Any] = {
     **blocks.KINDS, "text": Text, "flag": bool, "health_flag": bool, "hex": Hexadecimal, "uuid": Hexadecimal, "bus_id": BusId,
@@ -102,7 +105,8 @@ def _profile(describe: Describe) -> type[BaseModel]:
     device_fields = _fields(_tree((*device_keys().values(), *kept.DEVICE)), describe)
     node_fields = _fields(_tree(key for key in kept.NODE if not key.path.startswith("system.")), describe)
     defaults = create_model("Defaults", __base__=Base, **{**device_fields, "states": (States, {})})
-    device = create_model("Device", __base__=Base, **{**device_fields, "states": (States, {}), "index": (Annotated[int, Field(ge=0, le=1023)], ...)})
+    own = {"index": (Annotated[int, Field(ge=0, le=1023)], ...), "state": (Literal[GPU_STATES] | None, None)}
+    device = create_model("Device", __base__=Base, **{**device_fields, "states": (States, {}), **own})
     return create_model(
         "Profile", __base__=Base, format=(Literal[1], 1), version=(Version, ...), system=(System, ...),
         clock=(Clock | None, None), device_defaults=(defaults | None, None), devices=(list[device] | None, None),  # type: ignore[valid-type, arg-type]

@@ -25,6 +25,7 @@ def errors(document: Document) -> Iterator[Error]:
     yield from _states(document)
     devices = _devices(value)
     yield from _indices(document, devices)
+    yield from _absent(document, devices)
     yield from _minors(document, devices)
     yield from _addresses(document, devices)
 
@@ -83,12 +84,30 @@ def _indices(document: Document, devices: list[tuple[int, Mapping[str, Any]]]) -
             yield document.line(("devices", place, "index")), f"devices.{place}.index: {index} is that of devices.{seen[index]} too"
 
 
+def _absent(document: Document, devices: list[tuple[int, Mapping[str, Any]]]) -> Iterator[Error]:
+    """A GPU with a state of its own has no readings: of an uncaptured one nothing is known, of any other what it is known by."""
+    for place, device in devices:
+        state = device.get("state")
+        if not isinstance(state, str):
+            continue
+        known = frozenset() if state == State.UNCAPTURED.value else keys.IDENTITY
+        given = keys.flatten({name: value for name, value in device.items() if name not in ("index", "state", "states")})
+        if device.get("states"):
+            given["states"] = device["states"]
+        for key in sorted(key for key, value in given.items() if value is not None and key not in known):
+            line = document.line(("devices", place, *key.split(".")))
+            allowed = f"; it may have {', '.join(sorted(known))}" if known else ""
+            yield line, f"devices.{place}.{key}: GPU {device.get('index')} is {state}: it has no readings{allowed}"
+
+
 def _minors(document: Document, devices: list[tuple[int, Mapping[str, Any]]]) -> Iterator[Error]:
     """Each GPU has a minor number of its own: its key, else that of the defaults, else its index; devices that are not listed count, too."""
     inherited = _whole(_defaults(document).get("minor_number"))
     seen: dict[int, str] = {}
     for place, device in devices:
         own = device.get("minor_number")
+        if own is None and device.get("state") is not None:
+            continue
         minor = _whole(own if own is not None else device.get("index") if inherited is None else inherited)
         line = document.line(("devices", place, "minor_number"))
         if minor is None:
@@ -115,7 +134,7 @@ def _addresses(document: Document, devices: list[tuple[int, Mapping[str, Any]]])
     shared = _bus_id(_defaults(document))
     seen: dict[tuple[int, ...], int] = {}
     for place, device in devices:
-        text = _bus_id(device) or shared
+        text = _bus_id(device) or (shared if device.get("state") is None else None)
         try:
             address = codec.bus_id(text) if text is not None else None
         except InputError:

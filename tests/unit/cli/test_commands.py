@@ -74,7 +74,7 @@ def test_show_says_gpus_states_source_and_hashes(capsys: pytest.CaptureFixture[s
     assert shown.startswith("h100-sxm5-x8_580.105.08: driver 580.105.08, layout 580.105.08\n")
     assert shown.count("NVIDIA H100 80GB HBM3 (GPU-") == 8
     for part in (
-        "capture: own; q-x 3444 elements, 212449 bytes",
+        "capture: own; q-x 3444 elements (0 redacted), 212449 bytes",
         "states: 416 x 'N/A'",
         "licence Apache-2.0",
         "golden q-x scrubbed: sha256",
