@@ -75,26 +75,27 @@ def _from(key: str) -> Callable[[Values], Any]:
     return lambda values: values.get(key)
 
 
-def _at_least(values: Values, name: str) -> bool:
+def at_least(values: Values, name: str) -> bool:
+    """Whether the board is of the architecture ``name`` or a newer one; not where it says none."""
     architecture = str(values.get("architecture", "")).strip().lower().replace("ada_lovelace", "ada")
     return architecture in ARCHITECTURES and ARCHITECTURES[architecture] >= ARCHITECTURES[name]
 
 
 def _repair_pending(values: Values) -> Any:
     """L14: a channel repair is pending when a row remapping is; Ampere and newer."""
-    return bool(values.get("remapped_rows.pending")) if _at_least(values, "ampere") else None
+    return bool(values.get("remapped_rows.pending")) if at_least(values, "ampere") else None
 
 
 def _unrepairable(values: Values) -> Any:
     """L15: Hopper and newer."""
-    if not _at_least(values, "hopper"):
+    if not at_least(values, "hopper"):
         return None
     return bool(values.get("remapped_rows.failure_occurred") or values.get("ecc.sram.threshold_exceeded"))
 
 
 def _reference(values: Values) -> int | None:
     """The zero point of the T.Limit figures (G08): slowdown, else shutdown, else maximum operating temperature; Ada and newer (G07)."""
-    if not _at_least(values, "ada"):
+    if not at_least(values, "ada"):
         return None
     for key in ("thermal.slowdown_threshold_c", "thermal.shutdown_threshold_c", "thermal.max_operating_c"):
         if values.get(key) is not None:
@@ -119,6 +120,11 @@ def _platform(value: Any) -> Callable[[Values], Any]:
 
 _BY_NAME: Mapping[str, Callable[[Values], Any]] = {
     "board_id": _board_id,
+    "c2c_mode": lambda values: "enabled" if values.get("nvlink.c2c_enabled") else None,  # S04: off is not supported, never disabled
+    "retired_pages.single_bit": _from("retired_pages.single_bit_retirement"),  # L26
+    "retired_pages.double_bit": _from("retired_pages.double_bit_retirement"),
+    "retired_pages.pending_retirement": _from("retired_pages.pending_blacklist"),  # one reading, which drivers print under either name
+    "power.power_mizer_mode": lambda values: "auto" if at_least(values, "maxwell") else None,  # F29
     "performance_state": lambda _: "P0",  # K01
     "power.power_state": lambda values: values.get("performance_state", "P0") if _has(values, "power.") else None,  # F09
     "power.requested_limit_mw": _from("power.enforced_limit_mw"),  # F04
@@ -145,7 +151,7 @@ _BY_NAME: Mapping[str, Callable[[Values], Any]] = {
     "platform.module_id": lambda values: values.get("module_id") if _has(values, "platform.") else None,  # E06
     "module_id": _from("platform.module_id"),
     "repair.channel_pending": _repair_pending,
-    "repair.tpc_pending": lambda values: False if _at_least(values, "ampere") else None,
+    "repair.tpc_pending": lambda values: False if at_least(values, "ampere") else None,
     "repair.unrepairable_memory": _unrepairable,
     "thermal.tlimit.margin_c": _offset("thermal.temperature_gpu_c"),
     "thermal.tlimit.shutdown_c": _offset("thermal.shutdown_threshold_c"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from harness.stages import compile_defaults
+from harness.stages import compile_defaults, compile_reference
 from harness.stores.schema import codec, keys
 from harness.text import rawbytes
 from harness.words.state import State
@@ -25,7 +25,7 @@ STATE_IS_A_VALUE = frozenset(("fabric.health_summary", "fabric.health_mask"))
 STATE_KEYS: Mapping[str, str] = {
     "accounting.processes": "accounting.terminated", "clocks.supported": "supported_clocks.memory_clocks", "processes.compute": "processes",
     "processes.graphics": "processes", "processes.mps": "processes", "pci.bus": "pci.bus_id", "pci.device": "pci.bus_id", "pci.domain": "pci.bus_id",
-    "pci.function": "pci.bus_id", "pci.bus_id_legacy": "pci.bus_id",
+    "pci.function": "pci.bus_id", "pci.bus_id_legacy": "pci.bus_id", "fan.speed_rpm": "fan.max_speed_rpm",
 }  # fmt: skip
 """Derived field -> the key whose state it answers, where the field has another name than the key."""
 
@@ -111,14 +111,6 @@ def _smoothing(values: Values, _: States) -> FieldValue:
     if not values.get("power.smoothing.supported"):
         return _ABSENT
     return FieldValue(int(values.get("power.smoothing.state") == "enabled"))
-
-
-def _workload(values: Values, _: States) -> FieldValue:
-    """A 255-bit mask of profile ids as 32 bytes, lowest id first; not supported without the block (ledger F12)."""
-    listed = values.get("power.workload_power_profiles.requested")
-    if listed is None:
-        return _ABSENT
-    return FieldValue(sum(1 << int(number) for number in set(listed)).to_bytes(32, "little"))
 
 
 def _supported_clocks(values: Values, _: States) -> FieldValue:
@@ -224,11 +216,12 @@ def _mig_max(values: Values, _: States) -> FieldValue:
 
 
 _DERIVATIONS: Mapping[str, Callable[[Values, States], FieldValue]] = {
+    **compile_reference.DERIVATIONS,
     "pci_domain": _pci(0), "pci_bus": _pci(1), "pci_device": _pci(2), "pci_function": _pci(3),
     "pci_bus_id": _pci_text(8), "pci_bus_id_legacy": _pci_text(4),
     "throttle_mask": _throttle_mask, "throttle_supported_mask": _throttle_supported,
     "memory_v1_used": _memory_v1_used, "power_usage": _power_usage,
-    "smoothing_enabled": _smoothing, "workload_requested": _workload, "workload_enforced": _workload,
+    "smoothing_enabled": _smoothing,
     "supported_clocks": _supported_clocks, "fabric_health_mask": _health_mask, "fabric_health_summary": _health_summary,
     "processes_compute": _processes("C"), "processes_graphics": _processes("G"), "processes_mps": _processes("M"),
     "accounted_processes": _accounted_processes, "mig_max_devices": _mig_max,

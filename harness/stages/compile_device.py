@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from harness.stages import compile_defaults, compile_derived
+from harness.stages import compile_defaults, compile_derived, compile_reference
 from harness.stores.profiles import Device
 from harness.stores.schema import codec, keys
 from harness.words.errors import InputError
@@ -21,7 +21,7 @@ def device_fields(device: Device, index: int) -> dict[str, FieldValue]:
 
     Minor number and UUID are made from its ``index`` key, else from ``index``, its place (ledger A14, B15, B17).
     """
-    values = {**device.values}
+    values = compile_reference.locked(device.values)
     number = values.get("index", index)
     values.setdefault("minor_number", number)
     values.setdefault("uuid", f"GPU-4d4f434b-0000-0000-0000-{number:012d}")

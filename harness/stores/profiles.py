@@ -74,13 +74,19 @@ def parse(data: bytes, source: str = "profile", path: Path | None = None) -> Pro
     count = 0 if none else int(system.get("num_devices") or len(listed) or 8)
     by_index = {device["index"]: device for device in listed}
     entries = [by_index.get(index, {"index": index}) for index in range(count)] if not listed or system.get("num_devices") else listed
-    devices = tuple(_merged(defaults, entry) for entry in entries)
+    devices = tuple(_merged(defaults, entry, _of_node(value)) for entry in entries)
     return Profile(
         source, path, hashlib.sha256(data).hexdigest(), system, devices, value.get("clock") or {}, value.get("origin") or {}
     )  # fmt: skip
 
 
-def _merged(defaults: Mapping[str, Any], entry: Mapping[str, Any]) -> Device:
+def _of_node(value: Mapping[str, Any]) -> dict[str, Any]:
+    """The node's keys that its devices are compiled from, as they stand."""
+    flat = keys.flatten({name: block for name, block in value.items() if any(key.path.startswith(f"{name}.") for key in keys.NODE)})
+    return {key.path: flat[key.path] for key in keys.NODE if flat.get(key.path) is not None}
+
+
+def _merged(defaults: Mapping[str, Any], entry: Mapping[str, Any], node: Mapping[str, Any]) -> Device:
     """A device entry over the defaults: blocks of ``keys.WHOLE`` replaced whole, other blocks key by key, scalars and lists replaced.
 
     A value given for the device itself wins over a state inherited from the defaults.  A GPU with a state of its own inherits nothing.
@@ -98,7 +104,7 @@ def _merged(defaults: Mapping[str, Any], entry: Mapping[str, Any]) -> Device:
     states = {key: state for key, state in (defaults.get("states") or {}).items() if key not in own}
     states.update(entry.get("states") or {})
     flat = {key: value for key, value in keys.flatten(merged).items() if value is not None}
-    return Device(flat, {key: State(state) for key, state in states.items()})
+    return Device({**node, **flat}, {key: State(state) for key, state in states.items()})
 
 
 class Hexadecimal(int):

@@ -10,18 +10,16 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mocklib import fields as tables
+from tests.parity import expect_reference
+from tests.parity.expect_reference import CODES, NOTHING, Flat, Held, since
 
-CODES = {
-    "not_supported": 3, "no_permission": 4, "not_found": 6, "function_not_found": 13, "gpu_lost": 15, "reset_required": 16, "deprecated": 26,
-    "not_ready": 27, "unknown_error": 999,
-}  # fmt: skip
 WHOLE_NOT = frozenset({"pci", "platform", "states"})
 """Blocks that merge key by key; every other block of a device replaces that of the defaults."""
 LISTS = frozenset(
     {"supported_clocks.memory_clocks", "processes", "accounting.terminated", "retired_pages.single_bit", "retired_pages.double_bit"}
-    | {"power.workload_power_profiles.requested"}
+    | {"power.workload_power_profiles.requested", "power.workload_power_profiles.supported", "clocks.locked_graphics", "clocks.locked_memory"}
+    | {"retired_pages.single_bit_retirement", "retired_pages.double_bit_retirement"}
 )
-AGES = ("kepler", "maxwell", "pascal", "volta", "turing", "ampere", "ada", "hopper", "blackwell", "rubin")
 REASONS = ("gpu_idle", "applications_clocks_setting", "sw_power_cap", "hw_slowdown", "sync_boost", "sw_thermal_slowdown", "hw_thermal_slowdown",
            "hw_power_brake_slowdown", "display_clocks_setting")  # fmt: skip
 HEALTH = {"degraded_bandwidth": 0, "route_recovery": 2, "route_unhealthy": 4, "access_timeout_recovery": 6, "incorrect_configuration": 8,
@@ -30,9 +28,6 @@ CONFIGURATION = ("none", "incorrect_sysguid", "incorrect_chassis_sn", "no_partit
                  "invalid_location", "gpu_state_invalid")  # fmt: skip
 SUMMARY = ("not_supported", "healthy", "unhealthy", "limited_capacity")
 
-Flat = dict[str, Any]
-Held = tuple[int, Any]
-NOTHING: Held = (3, None)
 
 
 def flat(block: Mapping[str, Any], prefix: str = "") -> Flat:
@@ -62,6 +57,9 @@ def devices(document: Mapping[str, Any]) -> list[tuple[Flat, Flat]]:
         inherited = {key: state for key, state in (defaults.get("states") or {}).items() if key not in own}
         blocks = {name: value for name, value in blocks.items() if name not in ("states", "index")}
         values = flat(blocks)
+        if (document.get("nvlink") or {}).get("c2c_enabled") is not None:
+            values["nvlink.c2c_enabled"] = document["nvlink"]["c2c_enabled"]
+        expect_reference.lock(values)
         values.setdefault("minor_number", device["index"])
         values.setdefault("uuid", f"GPU-4d4f434b-0000-0000-0000-{device['index']:012d}")
         merged.append((values, {**inherited, **(device.get("states") or {})}))
@@ -97,7 +95,7 @@ def _held(name: str, definition: tables.FieldDef, given: Any) -> Held:
     if definition.words is not None:
         word = str(given).strip().lower() if isinstance(given, bool) or name == "architecture" else given
         return 0, definition.words[{"ada_lovelace": "ada"}.get(word, word)]
-    if name == "fan.speed_percent":
+    if name in ("fan.speed_percent", "fan.target_speed_percent"):
         return 0, int(given)
     if definition.type == "bytes":
         return 0, bytes.fromhex(re.sub(r"[^0-9a-fA-F]", "", str(given).removeprefix("0x"))[:32].ljust(32, "0"))
@@ -111,16 +109,11 @@ def _has(values: Flat, block: str) -> bool:
     return any(key.startswith(block) for key in values)
 
 
-def _since(values: Flat, age: str) -> bool:
-    word = str(values.get("architecture", "")).strip().lower().replace("ada_lovelace", "ada")
-    return word in AGES and AGES.index(word) >= AGES.index(age)
-
-
 def _margin(values: Flat, key: str) -> int | None:
     """G07 to G09: Ada and newer answer what is left to the slowdown, shutdown or maximum operating temperature."""
     references = [values.get(f"thermal.{name}_c") for name in ("slowdown_threshold", "shutdown_threshold", "max_operating")]
     known = [value for value in references if value is not None]
-    return known[0] - values[key] if _since(values, "ada") and known and values.get(key) is not None else None
+    return known[0] - values[key] if since(values, "ada") and known and values.get(key) is not None else None
 
 
 def _zero(values: Flat, block: str) -> int | None:
@@ -173,6 +166,11 @@ DEFAULTS: dict[str, Callable[[Flat], Any]] = {
     "remapped_rows.pending": _only("remapped_rows.", False),
     "remapped_rows.failure_occurred": _only("remapped_rows.", False),
     "board_id": _board_id,
+    "c2c_mode": lambda values: "enabled" if values.get("nvlink.c2c_enabled") else None,
+    "retired_pages.single_bit": _copied("retired_pages.single_bit_retirement"),
+    "retired_pages.double_bit": _copied("retired_pages.double_bit_retirement"),
+    "retired_pages.pending_retirement": _copied("retired_pages.pending_blacklist"),
+    "power.power_mizer_mode": lambda values: "auto" if since(values, "maxwell") else None,
     "performance_state": lambda _: "P0",
     "power.power_state": lambda values: values.get("performance_state", "P0") if _has(values, "power.") else None,
     "power.requested_limit_mw": _copied("power.enforced_limit_mw"),
@@ -194,10 +192,10 @@ DEFAULTS: dict[str, Callable[[Flat], Any]] = {
     "platform.fabric_guid": _only("platform.", ""),
     "platform.module_id": lambda values: values.get("module_id") if _has(values, "platform.") else None,
     "module_id": _copied("platform.module_id"),
-    "repair.channel_pending": lambda values: bool(values.get("remapped_rows.pending")) if _since(values, "ampere") else None,
-    "repair.tpc_pending": lambda values: False if _since(values, "ampere") else None,
+    "repair.channel_pending": lambda values: bool(values.get("remapped_rows.pending")) if since(values, "ampere") else None,
+    "repair.tpc_pending": lambda values: False if since(values, "ampere") else None,
     "repair.unrepairable_memory": lambda values: bool(values.get("remapped_rows.failure_occurred") or values.get("ecc.sram.threshold_exceeded"))
-    if _since(values, "hopper") else None,
+    if since(values, "hopper") else None,
     "thermal.tlimit.margin_c": lambda values: _margin(values, "thermal.temperature_gpu_c"),
     "thermal.tlimit.shutdown_c": lambda values: _margin(values, "thermal.shutdown_threshold_c"),
     "thermal.tlimit.slowdown_c": lambda values: _margin(values, "thermal.slowdown_threshold_c"),
@@ -241,11 +239,6 @@ def _draw(values: Flat, _states: Flat) -> Held:
 
 def _smoothing(values: Flat, _states: Flat) -> Held:
     return (0, int(values.get("power.smoothing.state") == "enabled")) if values.get("power.smoothing.supported") else NOTHING
-
-
-def _profiles(values: Flat, _states: Flat) -> Held:
-    listed = values.get("power.workload_power_profiles.requested")
-    return NOTHING if listed is None else (0, sum({1 << number for number in listed}).to_bytes(32, "little"))
 
 
 def _clocks(values: Flat, _states: Flat) -> Held:
@@ -328,8 +321,7 @@ DERIVED: dict[str, Callable[[Flat, Flat], Held]] = {
     "memory_v1_used": _used_before_510,
     "power_usage": _draw,
     "smoothing_enabled": _smoothing,
-    "workload_requested": _profiles,
-    "workload_enforced": _profiles,
+    **expect_reference.DERIVED,
     "supported_clocks": _clocks,
     "fabric_health_mask": _health_mask,
     "fabric_health_summary": _health_summary,

@@ -15,7 +15,7 @@ from harness.tables.drivers import Driver
 from harness.tables.formats import Format
 from mocklib import fields as tables
 from mocklib.spec import Accounted, FieldValue, ImageSpec, Pages, Process
-from tests.parity.expect_fields import CODES
+from tests.parity.expect_reference import CODES
 from tests.parity.expect_sources import printed_rows
 from tests.parity.mutations_board import Board, Told
 from tests.parity.tracer_profile import place, remove

@@ -206,16 +206,20 @@ def test_every_field_of_the_image_is_shown_by_a_row_of_some_driver_or_named_here
         driver = TREE.resolve(version)
         for row in printed_rows(driver):
             reached |= shown(driver, row)
-    assert set(tables.device_fields()) - reached == ONLY_CALLED | UNANSWERED
+    assert set(tables.device_fields()) - reached == ONLY_CALLED | ONLY_HANDLED | UNANSWERED
 
 
 ONLY_CALLED = frozenset((
     "bar1_memory.free_bytes", "clocks_throttle_reasons.supported_mask", "compute_capability.major", "compute_capability.minor", "ecc.default_mode",
     "ecc.errors.aggregate.double_bit.total", "ecc.errors.aggregate.single_bit.total", "ecc.errors.volatile.double_bit.total",
     "ecc.errors.volatile.single_bit.total", "fan.count", "gsp_firmware.default_mode", "gsp_firmware.mode", "memory.memory_bus_width",
-    "mig.max_devices", "num_gpu_cores", "pci.bus_id_legacy", "platform.module_id", "power.total_energy_consumption_mj",
+    "mig.max_devices", "num_gpu_cores", "pci.bus_id_legacy", "platform.module_id", "power.total_energy_consumption_mj", "hostname",
+    "fan.min_speed_percent", "fan.max_speed_percent", "power.power_mizer_mode", "clocks.adaptive_clocking",
+    *(f"clocks.offsets.{domain}.{what}_mhz" for domain in ("graphics", "memory") for what in ("min", "max", "set")),
 ))  # fmt: skip
 """Fields that functions answer from and no element of `-q -x` shows; ``test_blind`` calls those functions."""
+ONLY_HANDLED = frozenset(("fan.target_speed_percent", "fan.speed_rpm", "power.workload_profiles.supported"))
+"""The same for functions written in C; ``tests/contract/test_boards.py`` calls them."""
 UNANSWERED = frozenset((
     "pci.function", "pcie.device_current_link_gen", "power.management_supported", "power.module.power_state", "retired_pages.pending_blacklist",
 ))  # fmt: skip

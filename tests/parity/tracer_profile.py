@@ -33,6 +33,10 @@ FIXED = {
 LARGE = {f"{block}memory.total_bytes": 100_000 << 20 for block in ("", "bar1_", "protected_")}
 """Totals from which a part is taken: more than their parts."""
 LEFT_OUT = {
+    "clocks.locked_graphics": "moves the current clocks, which are traced",
+    "clocks.locked_memory": "moves the current clock, which is traced",
+    "retired_pages.single_bit_retirement": "another name of retired_pages.single_bit, which is traced",
+    "retired_pages.double_bit_retirement": "another name of retired_pages.double_bit, which is traced",
     "fabric.health_mask": "replaces the parts of fabric.health, which are traced",
 }
 """Keys the tracer does not give, and why."""
@@ -121,6 +125,9 @@ def _value(key: keys.Key, gpu: int, number: int, numbers: Numbers, granule: int,
         "bus_id": lambda: f"{0x4A10 + gpu:08X}:{0xB1 + gpu:02X}:{0x11 + gpu:02X}.0",
         "hex": lambda: f"{numbers.next():016x}{numbers.next():016x}",
         "uuid": lambda: f"{numbers.next():08x}-0000-4000-8000-{numbers.next():012x}",
+        "ratio": lambda: 41 + gpu,
+        "hostname": lambda: f"node-{numbers.next()}",
+        "workload_profiles": list,
         "numbers": list,  # nothing shows the text of a mask that is not empty
         "clock_table": lambda: [{"freq_mhz": numbers.next(), "graphics_clocks": [numbers.next() for _ in range(3)]} for _ in range(2)],
         "processes": lambda: [_process(kind, numbers) for kind in ("C", "G", "C+G", "M+C")],

@@ -12,7 +12,6 @@ Percent = Annotated[int, Field(ge=0, le=100)]
 Count = Annotated[int, Field(ge=0, le=U32)]
 Id = Annotated[int, Field(ge=0, le=254)]
 Link = Annotated[int, Field(ge=0, le=17)]
-Signed = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]
 Fraction = Annotated[float, Field(ge=0, le=1e12)]
 Probability = Annotated[float, Field(ge=0, le=1)]
 Preset = Annotated[int, Field(ge=0, le=4)]
@@ -77,13 +76,6 @@ class MhzRange(Base):
 
     min_mhz: Count
     max_mhz: Count
-
-
-class MhzOffsets(Base):
-    """The range of a clock's offset, MHz."""
-
-    min_mhz: Signed
-    max_mhz: Signed
 
 
 class WorkloadProfile(Base):
@@ -185,7 +177,6 @@ KINDS: dict[str, Any] = {
     "pages": Pages,
     "fan_controls": list[FanControl],
     "mhz_range": MhzRange,
-    "mhz_offsets": MhzOffsets,
     "workload_profiles": list[WorkloadProfile],
     "presets": Annotated[dict[Preset, SmoothingPreset], Field(json_schema_extra={"propertyNames": {"pattern": "^[0-4]$"}})],
     "mapping": dict[str, Any],

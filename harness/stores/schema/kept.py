@@ -11,23 +11,14 @@ from typing import Any
 
 from harness.stores.schema.keys import Key
 
-_ENABLE = (("disabled", 0), ("enabled", 1))
-_MIZER = (("adaptive", 0), ("prefer_maximum_performance", 1), ("auto", 2), ("prefer_consistent_performance", 3))
 _LEVELS = (("internal", 0), ("single", 10), ("multiple", 20), ("hostbridge", 30), ("node", 40), ("system", 50))
 _FAILURES = (("healthy", 0), ("lost", 1), ("fallen_off_bus", 2), ("ecc_uncorrectable", 3))
 _PATTERNS = (("idle", 0), ("busy", 1), ("burst", 2), ("steady", 3))
 
 DEVICE: tuple[Key, ...] = (
-    Key("hostname", "hostname"),
     Key("excluded", "flag"), Key("draining", "flag"), Key("removed", "flag"),
-    Key("fan.target_speed_percent", "percent"), Key("fan.max_speed_rpm", "uint"), Key("fan.min_speed_percent", "ratio"),
-    Key("fan.max_speed_percent", "ratio"), Key("fan.controls", "fan_controls"),
-    Key("power.power_mizer_mode", "word", _MIZER),
+    Key("fan.controls", "fan_controls"),
     Key("power.smoothing.active_profile", "preset"), Key("power.smoothing.profiles", "presets"),
-    Key("power.workload_power_profiles.supported", "workload_profiles"),
-    Key("clocks.locked_graphics", "mhz_range"), Key("clocks.locked_memory", "mhz_range"), Key("clocks.offsets.graphics", "mhz_offsets"),
-    Key("clocks.offsets.memory", "mhz_offsets"), Key("clocks.adaptive_clocking", "word", _ENABLE),
-    Key("retired_pages.single_bit_retirement", "pages"), Key("retired_pages.double_bit_retirement", "pages"),
     Key("mig.supported_profiles", "mappings"), Key("mig.gpu_instances", "mappings"), Key("mig.instances", "mappings"),
     Key("virtualization.vgpu", "mapping"),
     Key("nvlink_error.rate", "fraction"), Key("nvlink_error.links", "links"),
@@ -50,7 +41,7 @@ DEVICE: tuple[Key, ...] = (
 NODE: tuple[Key, ...] = (
     Key("system.hic", "cards"),
     Key("nvlink.version", "uint"), Key("nvlink.links_per_gpu", "link_count"), Key("nvlink.bandwidth_per_link_mbps", "uint"),
-    Key("nvlink.c2c_enabled", "flag"), Key("nvlink.multi_node", "flag"), Key("nvlink.nvle_enabled", "flag"), Key("nvlink.bw_mode", "bw_mode"),
+    Key("nvlink.multi_node", "flag"), Key("nvlink.nvle_enabled", "flag"), Key("nvlink.bw_mode", "bw_mode"),
     Key("nvlink.firmware", "nvlink_firmware"), Key("nvlink.links", "nvlinks"), Key("nvlink.device_links", "anything"),
     Key("nvlink.switches", "switches"), Key("nvlink.defaults", "nvlink_defaults"),
     Key("pcie_topology.root_complexes", "root_complexes"), Key("pcie_topology.cores_per_numa", "uint"),
@@ -59,7 +50,7 @@ NODE: tuple[Key, ...] = (
 
 PARTS: tuple[str, ...] = ("processes.sm_util", "processes.mem_util", "processes.enc_util", "processes.dec_util")
 """Keys within entries of a list whose other keys are served."""
-UNREAD: tuple[str, ...] = ("pcie.device_current_link_gen", "power.module.power_state", "retired_pages.pending_blacklist")
+UNREAD: tuple[str, ...] = ("pcie.device_current_link_gen", "power.module.power_state")
 """Keys with a field that no function of the header, field id or slot gives."""
 DESCRIPTIVE: frozenset[str] = frozenset((
     "features", "grace_superchip.enabled", "grace_superchip.cpu_cores", "grace_superchip.cpu_memory_gb", "grace_superchip.coherent_memory",

@@ -55,14 +55,24 @@ _SUMMARY = (("not_supported", 0), ("healthy", 1), ("unhealthy", 2), ("limited_ca
 _SPECIAL: tuple[Key, ...] = (
     Key("pci.bus_id", "bus_id"),
     Key("fan.speed_percent", "percent"),
+    Key("fan.target_speed_percent", "percent"),
+    Key("fan.max_speed_rpm", "uint"),
+    Key("fan.min_speed_percent", "ratio"),
+    Key("fan.max_speed_percent", "ratio"),
+    Key("hostname", "hostname"),
+    Key("clocks.locked_graphics", "mhz_range"),
+    Key("clocks.locked_memory", "mhz_range"),
     Key("supported_clocks.memory_clocks", "clock_table"),
     Key("processes", "processes"),
     Key("accounting.terminated", "accounted"),
     Key("retired_pages.single_bit", "pages"),
     Key("retired_pages.double_bit", "pages"),
+    Key("retired_pages.single_bit_retirement", "pages"),
+    Key("retired_pages.double_bit_retirement", "pages"),
     Key("power.current_draw_mw", "uint"),
     Key("power.smoothing.supported", "flag"),
     Key("power.smoothing.state", "word", (("disabled", 0), ("enabled", 1))),
+    Key("power.workload_power_profiles.supported", "workload_profiles"),
     Key("power.workload_power_profiles.requested", "numbers"),
     Key("mig.max_gpu_instances", "uint"),
     Key("fabric.cluster_uuid", "uuid"),
@@ -72,6 +82,9 @@ _SPECIAL: tuple[Key, ...] = (
     *(Key(flag, "flag") for flag in FLAGS),
     *(Key(path, "health_flag") for path, _ in HEALTH if path != "fabric.health.incorrect_configuration"),
 )
+
+NODE: tuple[Key, ...] = (Key("nvlink.c2c_enabled", "flag"),)
+"""Keys of the node that every device of it is compiled from."""
 
 WHOLE = frozenset((
     "compute_capability", "gsp_firmware", "gpu_operation_mode", "driver_model", "memory", "bar1_memory", "protected_memory", "pcie", "bridge_chip",

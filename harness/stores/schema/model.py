@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema, create_model
 
 from harness.stores.schema import blocks, codec, kept
-from harness.stores.schema.keys import Key, device_keys, state_keys
+from harness.stores.schema.keys import NODE, Key, device_keys, state_keys
 from harness.stores.schema.kinds import Base, BusId, CudaVersion, DriverVersion, Hexadecimal, Hostname, Instant, PercentText, Text, Version
 from harness.words.errors import did_you_mean
 from harness.words.state import State
@@ -103,7 +103,7 @@ def described_model() -> type[BaseModel]:
 
 def _profile(describe: Describe) -> type[BaseModel]:
     device_fields = _fields(_tree((*device_keys().values(), *kept.DEVICE)), describe)
-    node_fields = _fields(_tree(key for key in kept.NODE if not key.path.startswith("system.")), describe)
+    node_fields = _fields(_tree(key for key in (*NODE, *kept.NODE) if not key.path.startswith("system.")), describe)
     defaults = create_model("Defaults", __base__=Base, **{**device_fields, "states": (States, {})})
     own = {"index": (Annotated[int, Field(ge=0, le=1023)], ...), "state": (Literal[GPU_STATES] | None, None)}
     device = create_model("Device", __base__=Base, **{**device_fields, "states": (States, {}), **own})

@@ -18,7 +18,8 @@ from mocklib.image import ImageSpec
 from tests.unit.stores import key_samples
 
 UNSERVED = frozenset((*kept.UNREAD, *kept.DESCRIPTIVE))
-SERVED = [key for key in keys.device_keys().values() if key.path not in UNSERVED and key.path != "minor_number"]
+SERVED = [(key, False) for key in keys.device_keys().values() if key.path not in UNSERVED and key.path != "minor_number"]
+SERVED += [(key, True) for key in keys.NODE]
 KEPT = [(key, False) for key in kept.DEVICE] + [(key, True) for key in kept.NODE]
 
 
@@ -32,9 +33,9 @@ def moved(first: ImageSpec, second: ImageSpec) -> set[str]:
     return {name for name, value in first.devices[0].items() if second.devices[0][name] != value}
 
 
-@pytest.mark.parametrize("key", SERVED, ids=lambda key: key.path)
-def test_a_key_moves_a_field_that_a_call_answers_from(key: Key) -> None:
-    one, other = (compiled(key_samples.document(key, value)) for value in key_samples.samples(key))
+@pytest.mark.parametrize(("key", "node"), SERVED, ids=lambda given: given.path if isinstance(given, Key) else "")
+def test_a_key_moves_a_field_that_a_call_answers_from(key: Key, node: bool) -> None:
+    one, other = (compiled(key_samples.document(key, value, node=node)) for value in key_samples.samples(key))
     found = moved(one, other)
     assert set(readers.fields_of(key.path)) & found, f"{key.path} moves {found or 'nothing'}"
     assert readers.of_key(key.path), f"{key.path}: no function, field id or slot gives {readers.fields_of(key.path)}"

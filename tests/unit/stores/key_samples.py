@@ -7,6 +7,12 @@ from typing import Any
 from harness.stores.schema.keys import Key
 
 CONTEXT: dict[str, dict[str, Any]] = {
+    "hostname": {"architecture": "blackwell"},
+    "fan.max_speed_rpm": {"fan.speed_percent": "50"},
+    "fan.min_speed_percent": {"fan.count": 2},
+    "fan.max_speed_percent": {"fan.count": 2},
+    "clocks.locked_graphics": {"clocks.graphics_current": 1000},
+    "clocks.locked_memory": {"clocks.memory_current": 1000},
     "power.smoothing.state": {"power.smoothing.supported": True},
     "fabric.health_mask": {"fabric.state": "completed"},
     "fabric.health_summary": {"fabric.state": "completed"},
@@ -37,7 +43,6 @@ _SAMPLES: dict[str, tuple[Any, Any]] = {
     "pages": ({"count": 0}, {"count": 1, "addresses": [4096]}),
     "fan_controls": ([{"fan": 0}], [{"fan": 1, "policy": "manual", "speed_percent": 70}]),
     "mhz_range": ({"min_mhz": 300, "max_mhz": 600}, {"min_mhz": 300, "max_mhz": 900}),
-    "mhz_offsets": ({"min_mhz": -200, "max_mhz": 300}, {"min_mhz": 0, "max_mhz": 1000}),
     "workload_profiles": ([{"id": 0, "priority": 10, "conflicts": [1, 5]}], [{"id": 6, "priority": 40}]),
     "presets": ({1: {"percent_tmp_floor": 65.5, "ramp_up_rate_mw_per_s": 30000}}, {4: {"ramp_down_hysteresis_ms": 250}}),
     "mapping": ({"types": []}, {"instances": [{"type": "x"}]}),

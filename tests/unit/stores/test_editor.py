@@ -19,7 +19,7 @@ from harness.words.errors import InputError
 from tests.unit.stores import key_samples
 
 ROOT = Path(__file__).resolve().parents[3]
-ALL_KEYS = [(key, False) for key in (*keys.device_keys().values(), *kept.DEVICE)] + [(key, True) for key in kept.NODE]
+ALL_KEYS = [(key, False) for key in (*keys.device_keys().values(), *kept.DEVICE)] + [(key, True) for key in (*keys.NODE, *kept.NODE)]
 
 
 @pytest.fixture(scope="module")

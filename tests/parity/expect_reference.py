@@ -1,0 +1,86 @@
+"""What ``expect_fields`` expects of keys that no capture shows: workload power profiles, fans, clocks locked or offset, the hostname."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+CODES = {
+    "not_supported": 3, "no_permission": 4, "not_found": 6, "function_not_found": 13, "gpu_lost": 15, "reset_required": 16, "deprecated": 26,
+    "not_ready": 27, "unknown_error": 999,
+}  # fmt: skip
+AGES = ("kepler", "maxwell", "pascal", "volta", "turing", "ampere", "ada", "hopper", "blackwell", "rubin")
+
+Flat = dict[str, Any]
+Held = tuple[int, Any]
+NOTHING: Held = (3, None)
+
+
+def since(values: Flat, age: str) -> bool:
+    """Whether the board's architecture is ``age`` or newer."""
+    word = str(values.get("architecture", "")).strip().lower().replace("ada_lovelace", "ada")
+    return word in AGES and AGES.index(word) >= AGES.index(age)
+
+
+def lock(values: Flat) -> None:
+    """I14, I15: the current clocks inside the range they are locked into, never above their maximum."""
+    for key, domains in (("graphics", ("graphics", "sm")), ("memory", ("memory",))):
+        limits: dict[str, int] = values.get(f"clocks.locked_{key}") or {}
+        for clock in (f"clocks.{domain}_" for domain in domains if limits):
+            if f"{clock}current" in values:
+                inside = sorted((limits["min_mhz"], values[f"{clock}current"], limits["max_mhz"]))[1]
+                values[f"{clock}current"] = min(inside, values.get(f"{clock}max", inside))
+
+
+def _profiles(which: str) -> Callable[[Flat, Flat], Held]:
+    """F12 to F17: the profiles offered, those of them asked for, those left when each pair that conflicts has lost the worse."""
+
+    def made(values: Flat, _states: Flat) -> Held:
+        block = "power.workload_power_profiles."
+        asked, offers = values.get(f"{block}requested"), values.get(f"{block}supported")
+        known = {offer["id"]: offer for offer in offers or ()}
+        if (asked is None and offers is None) or (which == "supported" and offers is None):
+            return NOTHING
+        numbers = set(known) if which == "supported" else {number for number in asked or () if offers is None or number in known}
+        if which == "enforced":
+            lost = {
+                worse for worse in numbers for other in numbers
+                if known and known[other].get("priority", 0) < known[worse].get("priority", 0)
+                and (worse in known[other].get("conflicts", ()) or other in known[worse].get("conflicts", ()))
+            }  # fmt: skip
+            numbers -= lost
+        return 0, sum(1 << number for number in numbers).to_bytes(32, "little")
+
+    return made
+
+
+def _hostname(values: Flat, _states: Flat) -> Held:
+    return (0, values["hostname"]) if "hostname" in values and since(values, "blackwell") else NOTHING
+
+
+def _rpm(values: Flat, states: Flat) -> Held:
+    if "fan.max_speed_rpm" in states:
+        return CODES[states["fan.max_speed_rpm"]], None
+    if "fan.max_speed_rpm" not in values or values.get("fan.speed_percent", "N/A") == "N/A":
+        return NOTHING
+    return 0, values["fan.max_speed_rpm"] * int(values["fan.speed_percent"]) // 100
+
+
+def _window(key: str, unset: int) -> Callable[[Flat, Flat], Held]:
+    return lambda values, _states: (0, values.get(key, unset)) if values.get("fan.count") else NOTHING
+
+
+def _offset(domain: str) -> Callable[[Flat, Flat], Held]:
+    ends = {f"clocks.offsets.{domain}.{end}_mhz" for end in ("min", "max")}
+    return lambda values, _states: (0, 0) if ends <= values.keys() else NOTHING
+
+
+DERIVED: dict[str, Callable[[Flat, Flat], Held]] = {
+    **{f"workload_{which}": _profiles(which) for which in ("supported", "requested", "enforced")},
+    "hostname": _hostname,
+    "fan_rpm": _rpm,
+    "fan_least": _window("fan.min_speed_percent", 0),
+    "fan_most": _window("fan.max_speed_percent", 100),
+    "graphics_offset": _offset("graphics"),
+    "memory_offset": _offset("memory"),
+}
