@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from harness.stores.schema import codec, keys
+from harness.stores.schema import codec, keys, within
 from harness.tables.strictyaml import Document
 from harness.words.errors import InputError, did_you_mean
 from harness.words.state import State
@@ -23,6 +23,7 @@ def errors(document: Document) -> Iterator[Error]:
         return
     yield from _cuda(document, value.get("system"))
     yield from _states(document)
+    yield from within.errors(document)
     devices = _devices(value)
     yield from _indices(document, devices)
     yield from _absent(document, devices)
