@@ -98,10 +98,19 @@ def test_a_key_of_the_reference_is_one_of_the_schema(block: str, name: str) -> N
     assert name in model.names_at(path)
 
 
-@pytest.mark.parametrize("path", ["power.enforced_limit_mw", "clocks.sm_current", "nvlink.bandwidth_per_link_mbps", "fan.max_speed_rpm", "utilization.gpu"])
+UNITS = {
+    "power.enforced_limit_mw": "mW",
+    "clocks.sm_current": "MHz",
+    "nvlink.bandwidth_per_link_mbps": "Mbit/s",
+    "fan.max_speed_rpm": "rpm",
+    "utilization.gpu": "%",
+    "serial": "",
+}
+
+
+@pytest.mark.parametrize("path", UNITS)
 def test_a_number_with_a_unit_says_which(path: str) -> None:
-    units = {"power.enforced_limit_mw": "mW", "clocks.sm_current": "MHz", "nvlink.bandwidth_per_link_mbps": "Mbit/s", "fan.max_speed_rpm": "rpm"}
-    assert wording.unit(path) == units.get(path, "%")
+    assert wording.unit(path) == UNITS[path]
 
 
 @pytest.mark.parametrize("key", [*keys.device_keys().values(), *kept.DEVICE, *keys.NODE, *kept.NODE], ids=lambda key: key.path)
