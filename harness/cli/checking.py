@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
@@ -60,8 +59,7 @@ def command(
     if options.in_ci(ci):
         orphans += [f"{pending.place(name)}: pending; accept or reject it" for name in waiting]
     stream = sys.stderr if "-" in (json_file, junit_file) else sys.stdout
-    console = consoles.Whole(stream)
-    table.check(cases, console, orphans, uses, console.width if stream.isatty() or "COLUMNS" in os.environ else None, waiting)
+    table.check(cases, consoles.Whole(stream), orphans, uses, consoles.width_of(stream), waiting)
     options.emit(json_file, lambda: document.check(cases, orphans, uses, waiting))
     if junit_file is not None:
         options.deliver(junit_file, junit.check(cases, orphans, uses))

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from typing import TextIO
 
 from rich.console import Console
+
+
+def width_of(stream: TextIO) -> int | None:
+    """Columns of the terminal that ``stream`` is, or that COLUMNS says; None for a pipe or a file, which lose nothing."""
+    return shutil.get_terminal_size().columns if stream.isatty() or os.environ.get("COLUMNS") else None
 
 
 class Whole(Console):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict
 
 import click
 
-from harness.cli import options
+from harness.cli import consoles, options
 from harness.reports import catalogue as told
 from harness.stages.showing import catalogue
 from harness.stores.workspace import HELP, Workspace
@@ -25,6 +26,6 @@ def command(root: str | None, json_file: str | None) -> None:
     if json_file != "-":
         if not entries:
             click.echo(f"nothing in {space.root}: {HELP.partition(', ')[2]}", err=True)
-        for line in told.lines(entries) if entries else ():
+        for line in told.lines(entries, consoles.width_of(sys.stdout)) if entries else ():
             click.echo(line)
     options.emit(json_file, lambda: {"version": 1, "root": str(space.root), "names": [asdict(entry) for entry in entries]})

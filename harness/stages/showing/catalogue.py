@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from harness.stores import captures, golden_reader, goldens
+from harness.stores import captures, golden_reader, goldens, pending
 from harness.stores.references import board_of
 from harness.tables import strictyaml
 from harness.words.errors import InputError
@@ -19,7 +19,8 @@ class Entry:
     """One name.
 
     ``capture``, ``profile``: whether there is one; ``short``: its short names; ``driver``: None where no view says it; ``gpus``: how many it
-    holds, None where its files do not tell; ``kind`` and ``views`` of the capture; ``problem``: what keeps its files from being read.
+    holds, None where its files do not tell; ``kind`` and ``views`` of the capture; ``problem``: what keeps its files from being read;
+    ``pending``: whether something waits to be reviewed.
     """
 
     id: str
@@ -32,6 +33,7 @@ class Entry:
     kind: str | None = None
     views: tuple[str, ...] = ()
     problem: str | None = None
+    pending: bool = False
 
 
 def entries(space: Workspace) -> list[Entry]:
@@ -39,22 +41,21 @@ def entries(space: Workspace) -> list[Entry]:
     short: dict[str, list[str]] = {}
     for name, target in space.short_names().items():
         short.setdefault(target, []).append(name)
-    known, made = set(space.ids()), set(space.profile_ids())
+    known, made, waiting = set(space.ids()), set(space.profile_ids()), set(pending.ids(space))
     found = []
-    for name in sorted(known | made):
+    for name in sorted(known | made | waiting):
         entry = Entry(name, name in known, name in made, tuple(sorted(short.get(name, []))), board_of(name))
         try:
-            found.append(_capture(space, entry) if entry.capture else _profile(space, entry))
+            read = _capture(space, entry) if entry.capture else _profile(space, entry) if entry.profile else entry
         except InputError as error:
-            found.append(Entry(name, entry.capture, entry.profile, entry.short, entry.board, problem=str(error)))
+            read = replace(entry, problem=str(error))
+        found.append(replace(read, pending=name in waiting))
     return found
 
 
 def _capture(space: Workspace, entry: Entry) -> Entry:
     sidecar = captures.load_sidecar(space.captures / entry.id / captures.SIDECAR)
-    return Entry(
-        entry.id, True, entry.profile, entry.short, entry.board, sidecar.driver, _gpus(space, entry.id), sidecar.kind, tuple(sidecar.views)
-    )  # fmt: skip
+    return replace(entry, driver=sidecar.driver, gpus=_gpus(space, entry.id), kind=sidecar.kind, views=tuple(sidecar.views))
 
 
 def _gpus(space: Workspace, name: str) -> int | None:
@@ -74,6 +75,4 @@ def _profile(space: Workspace, entry: Entry) -> Entry:
     devices = value.get("devices") if isinstance(value, dict) else None
     count = system.get("num_devices", len(devices) if isinstance(devices, list) else None)
     driver = system.get("driver_version")
-    return Entry(
-        entry.id, False, True, entry.short, entry.board, None if driver is None else str(driver), count if isinstance(count, int) else None
-    )  # fmt: skip
+    return replace(entry, driver=None if driver is None else str(driver), gpus=count if isinstance(count, int) else None)

@@ -24,13 +24,24 @@ def run(*arguments: str) -> int:
     return guard.run([*arguments, "--root", str(ROOT)])
 
 
-def test_list_says_driver_gpus_kind_views_and_short_names(capsys: pytest.CaptureFixture[str]):
+def test_list_says_driver_gpus_kind_views_and_short_names(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    monkeypatch.delenv("COLUMNS", raising=False)
     assert run("list") == 0
     heads, *rows = capsys.readouterr().out.splitlines()
-    assert heads.split() == ["id", "driver", "gpus", "kind", "views", "has", "short"]
+    assert heads.split() == ["id", "short", "driver", "gpus", "kind", "views", "has"]
     told = {row.split()[0]: row.split()[1:] for row in rows}
-    assert told["t4-x1_595.91.07"] == ["595.91.07", "1", "own", "q-x", "capture+profile", "t4"]
-    assert told["h100-sxm5-x8_580.105.08"] == ["580.105.08", "8", "own", "q-x", "capture+profile", "h100"]
+    assert told["t4-x1_595.91.07"] == ["t4", "595.91.07", "1", "own", "q-x", "capture+profile"]
+    assert told["h100-sxm5-x8_580.105.08"] == ["h100", "580.105.08", "8", "own", "q-x", "capture+profile"]
+
+
+def test_list_chooses_its_columns_by_the_width(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    monkeypatch.setenv("COLUMNS", "60")
+    assert run("list") == 0
+    *rows, last = capsys.readouterr().out.splitlines()
+    assert rows[0].split()[:2] == ["id", "short"]
+    assert "has" not in rows[0].split()
+    assert max(map(len, rows)) <= 60
+    assert last.startswith("not shown in 60 columns: ")
 
 
 def test_list_as_json(capsys: pytest.CaptureFixture[str]):
@@ -47,6 +58,7 @@ def test_list_as_json(capsys: pytest.CaptureFixture[str]):
         "kind": "own",
         "views": ["q-x"],
         "problem": None,
+        "pending": False,
     }
 
 
@@ -63,8 +75,8 @@ def test_list_tells_a_profile_alone_and_a_file_that_cannot_be_read(tmp_path: Pat
     (tmp_path / "profiles" / "mine.yaml").write_text("system: {driver_version: '470.74', num_devices: 3}\n")
     assert guard.run(["list", "--root", str(tmp_path)]) == 0
     _, bad, mine, problem = capsys.readouterr().out.splitlines()
-    assert bad.split() == ["bad-x1_1.2", "-", "-", "-", "-", "capture"]
-    assert mine.split() == ["mine", "470.74", "3", "-", "-", "profile"]
+    assert bad.split() == ["bad-x1_1.2", "-", "-", "-", "-", "-", "capture"]
+    assert mine.split() == ["mine", "-", "470.74", "3", "-", "-", "profile"]
     assert "sidecar.yaml:2: id 'other' in a folder called bad-x1_1.2" in problem
 
 
