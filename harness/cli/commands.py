@@ -26,6 +26,7 @@ TABLE: dict[str, tuple[str, str]] = {
     "review": ("reviewing", "Walk through what is pending: accept, reject or skip."),
     "accept": ("accepting", "Put what is pending in place of what is there."),
     "reject": ("rejecting", "Take what is pending away, and keep the reason."),
+    "migrate": ("migrating", "Rewrite files of the format before."),
     "show": ("showing", "Say what a capture or profile holds."),
     "diff": ("differing", "Compare two captures, profiles or renders."),
     "list": ("listing", "List captures and profiles."),

@@ -15,6 +15,7 @@ from harness.tables import rows
 from harness.tables.drivers import Driver
 from harness.text.document import Document
 from harness.words.errors import InputError
+from harness.words.fileformat import FORMAT
 from harness.words.state import State
 
 
@@ -73,7 +74,7 @@ def derive(document: Document, driver: Driver, capture: str = "") -> Derived:
         raise InputError("the capture does not say its driver version: no profile can be made from it")
     for gpu in gpus:
         _keep_states(gpu, driver)
-    written: dict[str, Any] = {"format": 1, "version": "1.0", "system": system}
+    written: dict[str, Any] = {"format": FORMAT, "version": "1.0", "system": system}
     if clock:
         written["clock"] = clock
     written.update(derive_shape.devices([(gpu.values, gpu.states) for gpu in gpus], node.indices, derive_gpus.entries(node)))

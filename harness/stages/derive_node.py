@@ -23,6 +23,7 @@ from harness.tables.rows import Route
 from harness.text.document import Document, Node
 from harness.text.listing import is_masked
 from harness.text.model import REPEATED
+from harness.words.fileformat import FORMAT
 from harness.words.state import State
 
 
@@ -83,7 +84,7 @@ def learn(document: Document, driver: Driver, tree: DriverTree) -> Learnt | None
 def _spec(driver: Driver, tree: DriverTree, changes: list[dict[str, Any]], dtd: str) -> dict[str, Any]:
     """The node's file: a new child of the node that answered, or that node's own file with more changes."""
     if driver.assumed:
-        spec: dict[str, Any] = {"format": 1, "version": driver.version.text, "parent": driver.node.text, "seen": [driver.version.text]}
+        spec: dict[str, Any] = {"format": FORMAT, "version": driver.version.text, "parent": driver.node.text, "seen": [driver.version.text]}
         if dtd != driver.dtd:
             spec["dtd"] = dtd
         return {**spec, "changes": changes}

@@ -19,8 +19,8 @@ from harness.stores.goldens import write_whole
 from harness.stores.workspace import check_id
 from harness.tables import strictyaml
 from harness.text import document, listing, placeholders, transcript
-from harness.text.versions import FORMAT, check_format
 from harness.words.errors import InputError, MissingError, did_you_mean
+from harness.words.fileformat import FORMAT, check_format
 
 TRANSCRIPT = "transcript.txt"
 LISTING = "listing.txt"
@@ -156,7 +156,7 @@ def dump(sidecar: Sidecar) -> str:
 
 def load_sidecar(path: Path) -> Sidecar:
     """The sidecar in the file ``path``.  Raises InputError with file and line."""
-    found = strictyaml.load_file(path)
+    found = strictyaml.load_file(path, kind="sidecar")
     content = found.value
     if not isinstance(content, dict):
         raise InputError(f"{path}:1: a sidecar is a mapping that starts with `format: {FORMAT}`")

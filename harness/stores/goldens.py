@@ -16,8 +16,8 @@ from harness.stores import golden_reader
 from harness.tables import strictyaml
 from harness.text.document import KINDS
 from harness.text.transcript import VIEW_LIST, VIEW_QUERY
-from harness.text.versions import FORMAT, check_format
 from harness.words.errors import InputError, MissingError, did_you_mean
+from harness.words.fileformat import FORMAT, check_format
 
 VIEWS = (VIEW_QUERY, VIEW_LIST)
 _KEYS = ("format", "id", "kind", "views", "accepted")
@@ -93,7 +93,7 @@ def dump(golden: Golden) -> str:
 
 def load(path: Path) -> Golden:
     """The golden in the file ``path``.  Raises InputError with file and line."""
-    document = strictyaml.load_file(path)
+    document = strictyaml.load_file(path, kind="golden")
     content = _mapping(document, (), _KEYS, _MAY)
     check_format(content.get("format"), document.where(("format",)))
     views = {str(view): _view(document, ("views", view)) for view in _mapping(document, ("views",))}

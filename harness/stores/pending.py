@@ -16,8 +16,8 @@ import yaml
 from harness.stores.golden_reader import sha256
 from harness.stores.workspace import Workspace, check_id
 from harness.tables import strictyaml
-from harness.text.versions import FORMAT, check_format
 from harness.words.errors import InputError, UsageError, did_you_mean
+from harness.words.fileformat import FORMAT, check_format
 
 FOLDER = ".pending"
 PROPOSAL = "proposal.yaml"
@@ -117,7 +117,7 @@ def digest(path: Path) -> str | None:
 
 
 def _load(path: Path) -> Proposal:
-    found = strictyaml.load_file(path)
+    found = strictyaml.load_file(path, kind="proposal")
     content = found.value
     if not isinstance(content, dict):
         raise InputError(f"{path}:1: a proposal is a mapping that starts with `format: {FORMAT}`")

@@ -12,6 +12,7 @@ import yaml
 
 from harness.stores.schema import keys
 from harness.tables import strictyaml
+from harness.words.fileformat import check_format
 from harness.words.state import State
 
 
@@ -64,7 +65,9 @@ def parse(data: bytes, source: str = "profile", path: Path | None = None) -> Pro
     """The profile in ``data``; ``source`` names it in messages."""
     from harness.stores.schema.check import check
 
-    document = strictyaml.load(data, source)
+    document = strictyaml.load(data, source, "profile")
+    if isinstance(document.value, dict) and "format" in document.value:  # another mock's profiles have none
+        check_format(document.value["format"], document.where(("format",)))
     check(document)
     value = document.value
     system = value["system"]

@@ -121,7 +121,7 @@ class Workspace:
         path = self.profiles / "boards.yaml"
         if not path.is_file():
             return {}
-        loaded = strictyaml.load_file(path).value
+        loaded = strictyaml.load_file(path, kind="boards").value
         boards = loaded.get("boards") if isinstance(loaded, dict) else None
         if not isinstance(boards, dict) or not all(isinstance(k, str) and isinstance(v, str) for k, v in boards.items()):
             raise InputError(f"{path}: expected 'format: 1' and 'boards:', a mapping of short name to profile id")

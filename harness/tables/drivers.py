@@ -12,6 +12,7 @@ from harness.tables import changes, formats, rows, strictyaml
 from harness.tables.layout import Element, parse_element
 from harness.tables.shipped import shipped
 from harness.words.errors import InputError, did_you_mean
+from harness.words.fileformat import check_format
 from harness.words.state import State
 from harness.words.version import DriverVersion
 
@@ -234,8 +235,7 @@ def parse_node(document: strictyaml.Document) -> Node:
     for key in spec:
         if key not in _NODE_KEYS:
             raise InputError(f"{document.where((key,))}: unknown key {key!r}{did_you_mean(str(key), _NODE_KEYS)}")
-    if spec.get("format") != 1:
-        raise InputError(f"{document.where(('format',))}: format {spec.get('format')!r} is not one this version reads (1)")
+    check_format(spec.get("format"), document.where(("format",)))
     if not isinstance(spec.get("version"), str):
         raise InputError(f"{document.where(('version',))}: version is missing or not quoted text")
     parent = spec.get("parent")
@@ -259,7 +259,7 @@ def load(root: Path | None = None) -> DriverTree:
 @functools.lru_cache(maxsize=256)
 def _parsed(data: bytes, name: str) -> Node:
     """The node in a file's bytes: a check resolves a driver for every capture, and the tree is the same each time."""
-    return parse_node(strictyaml.load(data, name))
+    return parse_node(strictyaml.load(data, name, "node"))
 
 
 def _folder(folder: Path) -> dict[DriverVersion, Node]:

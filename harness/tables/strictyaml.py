@@ -14,6 +14,7 @@ from typing import Any
 
 import yaml
 
+from harness.words import fileformat
 from harness.words.errors import InputError
 
 MAX_BYTES = 16 * 1024 * 1024
@@ -43,9 +44,12 @@ class Document:
         return self.lines.get(path, 1)
 
 
-def load_file(path: Path, name: str | None = None) -> Document:
-    """The document in a file; ``name`` is shown in messages instead of the path."""
-    return load(read_file(path, name), name or str(path))
+def load_file(path: Path, name: str | None = None, kind: str | None = None) -> Document:
+    """The document in a file; ``name`` is shown in messages instead of the path.
+
+    ``kind``: what file of nvparity it is (``fileformat.KINDS``); one of the format before is read as the current one has it.
+    """
+    return load(read_file(path, name), name or str(path), kind)
 
 
 def read_file(path: Path, name: str | None = None) -> bytes:
@@ -61,8 +65,8 @@ def read_file(path: Path, name: str | None = None) -> bytes:
         raise InputError(f"{name or path}: cannot be read: {error.strerror}") from error
 
 
-def load(data: bytes | str, source: str) -> Document:
-    """The document in ``data``; InputError with file and line for anything refused."""
+def load(data: bytes | str, source: str, kind: str | None = None) -> Document:
+    """The document in ``data``; InputError with file and line for anything refused.  ``kind`` as in `load_file`."""
     if len(data) > MAX_BYTES:
         raise InputError(f"{source}: {len(data)} bytes, more than the {MAX_BYTES} a document may have")
     try:
@@ -70,6 +74,8 @@ def load(data: bytes | str, source: str) -> Document:
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise InputError(f"{source}:{line}: byte {error.start} is not UTF-8") from error
+    if kind is not None:
+        text = fileformat.upgraded(kind, text)
     document = Document(None, source)
     try:
         _refuse_anchors(text, source)

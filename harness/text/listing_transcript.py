@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 from harness.text import headers, quoting
 from harness.text.listing import ListedError, ListedGpu, ListedMig, Listing, ListLayout, write
-from harness.text.versions import FORMAT
 from harness.words.errors import InputError, did_you_mean
+from harness.words.fileformat import FORMAT
 
 if TYPE_CHECKING:
     from harness.text.transcript import Header

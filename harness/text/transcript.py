@@ -28,8 +28,8 @@ from harness.text import document, listing, listing_transcript, quoting, transcr
 from harness.text.headers import layout_line, parse_layout
 from harness.text.model import Verbatim
 from harness.text.rebuilding import Rebuilder
-from harness.text.versions import FORMAT, check_format
 from harness.words.errors import InputError, did_you_mean
+from harness.words.fileformat import FORMAT, check_format, number_of, upgraded
 
 VIEW_QUERY = "q-x"
 VIEW_LIST = "L"
@@ -74,21 +74,14 @@ def load(text: str, name: str = "transcript") -> document.Document | listing.Lis
     """
     if len(text) > MAX_CHARS:
         raise InputError(f"{name}: too large for a transcript: {len(text)} characters, the limit is {MAX_CHARS}")
-    lines = text.split("\n")
-    check_format(_format(lines[0]), f"{name}:1")
+    lines = upgraded("transcript", text).split("\n")
+    check_format(number_of(lines[0]), f"{name}:1")
     head = Header(lines, name)
     if head.values["view"] == VIEW_LIST:
         return listing_transcript.load(head, name)
     if head.values["view"] != VIEW_QUERY:
         raise head.error("view", f"{head.values['view']!r} is no view ({VIEW_QUERY} or {VIEW_LIST})")
     return _document(head, name)
-
-
-def _format(line: str) -> int | str | None:
-    key, _, value = line.partition(": ")
-    if key != "format":
-        return None
-    return int(value) if value.isascii() and value.isdigit() and len(value) < 10 else value
 
 
 class Header:

@@ -13,8 +13,8 @@ import yaml
 
 from harness.stores.goldens import write_whole
 from harness.tables import strictyaml
-from harness.text.versions import FORMAT, check_format
 from harness.words.errors import InputError, did_you_mean
+from harness.words.fileformat import FORMAT, check_format
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,7 +42,7 @@ def load(path: Path) -> Baselines | None:
     """The baselines in the file; None when it is not there.  Raises InputError with file and line."""
     if not path.is_file():
         return None
-    found = strictyaml.load_file(path)
+    found = strictyaml.load_file(path, kind="baselines")
     content = found.value
     if not isinstance(content, dict):
         raise InputError(f"{path}:1: baselines are a mapping that starts with `format: {FORMAT}`")

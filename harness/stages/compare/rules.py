@@ -12,8 +12,8 @@ from harness.stages.compare.case import INVENTED, Finding
 from harness.stores.references import board_of
 from harness.tables import strictyaml
 from harness.text import paths
-from harness.text.versions import FORMAT, check_format
 from harness.words.errors import InputError, did_you_mean
+from harness.words.fileformat import FORMAT, check_format
 
 COUNTERS = {"volatile": "volatile", "tolerance": "tolerated", "gap": "gaps", "deferred": "deferred"}
 _TOP = ("format", "rules")
@@ -62,7 +62,7 @@ def load(path: Path, *, needed: bool = False) -> list[Rule]:
     """
     if not needed and not path.is_file():
         return []
-    document = strictyaml.load_file(path)
+    document = strictyaml.load_file(path, kind="rules")
     loaded = document.value
     if not isinstance(loaded, dict) or not isinstance(loaded.get("rules"), list):
         raise InputError(f"{path}: expected 'format: {FORMAT}' and a list 'rules'")

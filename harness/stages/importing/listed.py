@@ -9,6 +9,7 @@ from harness.stores import profiles
 from harness.text import rawbytes
 from harness.text.listing import NO_DEVICES
 from harness.words.errors import InputError
+from harness.words.fileformat import FORMAT
 from harness.words.state import State
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def profile(listed: Listing, capture: str, node: Gpus) -> str:
     states: dict[str, State] = {}
     gpus: list[tuple[Mapping[str, Any], Mapping[str, State]]] = [({"name": row.name, "uuid": row.uuid}, states) for row in listed.gpus]
     written: dict[str, Any] = {
-        "format": 1,
+        "format": FORMAT,
         "version": "1.0",
         "system": {"driver_version": DRIVER, "num_devices": node.count},
         **derive_shape.devices(gpus, node.indices, derive_gpus.entries(node)),

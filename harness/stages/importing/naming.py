@@ -36,7 +36,7 @@ def products(boards: Path) -> dict[str, str]:
     """
     if not boards.is_file():
         return {}
-    loaded = strictyaml.load_file(boards).value
+    loaded = strictyaml.load_file(boards, kind="boards").value
     listed = loaded.get("products", {}) if isinstance(loaded, dict) else None
     if not isinstance(listed, dict) or not all(isinstance(name, str) for name in listed.values()):
         raise InputError(f"{boards}: 'products' is a mapping of product name to board")

@@ -111,13 +111,13 @@ def render(profile: Path, space: Workspace, view: str = "q-x", verbatim: dict[st
 
 def unserved(profile: Path) -> str:
     """One line naming the keys of ``profile`` that are accepted and that no call answers from; empty where there is none."""
-    found = str(kept_keys.unserved(strictyaml.load_file(profile).value))
+    found = str(kept_keys.unserved(strictyaml.load_file(profile, kind="profile").value))
     return found and f"{profile}: {found}"
 
 
 def kept(profile: Path) -> dict[str, str]:
     """Path -> text of the elements that the profile keeps because no row explains them (``origin.unmodelled``); the schema is not checked here."""
-    loaded = strictyaml.load_file(profile).value
+    loaded = strictyaml.load_file(profile, kind="profile").value
     origin = loaded.get("origin") if isinstance(loaded, dict) else None
     listed = origin.get("unmodelled") if isinstance(origin, dict) else None
     return {str(path): str(text) for path, text in listed.items()} if isinstance(listed, dict) else {}

@@ -37,6 +37,12 @@ def propose(staged: Workspace, space: Workspace, proposals: Sequence[Proposal], 
 
     ``drops``: places, from the root, that go at the same moment.
     """
+    lay_down(staged, proposals)
+    return staging.settle(staged, space, [pending.place(proposal.id) for proposal in proposals], drops)
+
+
+def lay_down(staged: Workspace, proposals: Sequence[Proposal]) -> None:
+    """Put ``proposals``, whose files stand in ``staged``, together in ``staged``, where `staging.settle` takes them from."""
     for proposal in proposals:
         folder = staged.root / MADE / proposal.id
         for change in proposal.changes:
@@ -48,7 +54,6 @@ def propose(staged: Workspace, space: Workspace, proposals: Sequence[Proposal], 
         target = staged.root / pending.place(proposal.id)
         target.parent.mkdir(exist_ok=True)
         folder.rename(target)
-    return staging.settle(staged, space, [pending.place(proposal.id) for proposal in proposals], drops)
 
 
 def reimport(staged: Workspace, space: Workspace, name: str, node: str | None, findings: int) -> list[Path]:

@@ -69,7 +69,7 @@ def _gpus(space: Workspace, name: str) -> int | None:
 
 def _profile(space: Workspace, entry: Entry) -> Entry:
     """A profile without a capture; read without its schema, which is for those who use it to check."""
-    value = strictyaml.load_file(space.profile_path(entry.id)).value
+    value = strictyaml.load_file(space.profile_path(entry.id), kind="profile").value
     system = value.get("system") if isinstance(value, dict) else None
     system = system if isinstance(system, dict) else {}
     devices = value.get("devices") if isinstance(value, dict) else None

@@ -12,7 +12,11 @@ from harness.stores.schema import blocks, codec, kept
 from harness.stores.schema.keys import NODE, Key, device_keys, state_keys
 from harness.stores.schema.kinds import Base, BusId, CudaVersion, DriverVersion, Hexadecimal, Hostname, Instant, PercentText, Text, Version
 from harness.words.errors import did_you_mean
+from harness.words.fileformat import FORMAT
 from harness.words.state import State
+
+Format = Annotated[int, WithJsonSchema({"const": FORMAT, "type": "integer"})]
+"""The format of a profile; which numbers are read is for the reader to say, with more than a schema can."""
 
 
 class System(Base):
@@ -108,7 +112,7 @@ def _profile(describe: Describe) -> type[BaseModel]:
     own = {"index": (Annotated[int, Field(ge=0, le=1023)], ...), "state": (Literal[GPU_STATES] | None, None)}
     device = create_model("Device", __base__=Base, **{**device_fields, "states": (States, {}), **own})
     return create_model(
-        "Profile", __base__=Base, format=(Literal[1], 1), version=(Version, ...), system=(System, ...),
+        "Profile", __base__=Base, format=(Format, FORMAT), version=(Version, ...), system=(System, ...),
         clock=(Clock | None, None), device_defaults=(defaults | None, None), devices=(list[device] | None, None),  # type: ignore[valid-type, arg-type]
         origin=(Origin | None, None), **node_fields,
     )  # fmt: skip

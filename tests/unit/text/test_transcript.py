@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from harness.text import document, transcript, versions
+from harness.text import document, transcript
 from harness.text.model import Node, leaf
 from harness.words.errors import InputError
 from tests.unit.text import samples
@@ -201,15 +201,6 @@ def test_nesting_in_a_transcript_is_bounded():
 def test_a_transcript_that_is_too_large_is_refused(monkeypatch):
     monkeypatch.setattr(transcript, "MAX_CHARS", 10)
     assert "too large" in refusal("format: 1\nview: q-x\n")
-
-
-def test_readers_take_this_format_and_the_one_before(monkeypatch):
-    monkeypatch.setattr(versions, "FORMAT", 3)
-    monkeypatch.setattr(versions, "READS", (2, 3))
-    assert [versions.check_format(number, "f") for number in (2, 3)] == [2, 3]
-    for number, said in ((1, "too old"), (4, "newer nvparity"), (True, "no format number"), (None, "no `format:`")):
-        with pytest.raises(InputError, match=said):
-            versions.check_format(number, "f:1")
 
 
 def test_a_built_document_is_transcribed_too():
