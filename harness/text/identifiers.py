@@ -74,6 +74,8 @@ _DOMAIN = re.compile(
 _IPV4 = re.compile(rb"(?<![0-9A-Za-z.])(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?![0-9A-Za-z]|\.[0-9A-Za-z])")
 _READING = re.compile(rb"(?i)address|mask|bitmap|offset")
 _LOCAL = frozenset({b"localhost", b"localhost.localdomain", b"127.0.0.1", b"0.0.0.0", b"root"})
+_COUNT = re.compile(rb"[0-9]{1,3}")
+"""What a host or user is not called: how many there were (`host: 2` of a sidecar), a rank."""
 
 
 class Hit(NamedTuple):
@@ -159,7 +161,8 @@ def _settle(found: list[Hit]) -> list[Hit]:
     last = 0
     for hit in sorted(found, key=lambda hit: (hit.start, -hit.end)):
         kept = _trim(hit)
-        if kept.start < last or is_absent(kept.value) or kept.value.lower() in _LOCAL:
+        nobody = kept.value.lower() in _LOCAL or (kept.family in (HOST, USER) and _COUNT.fullmatch(kept.value))
+        if kept.start < last or nobody or is_absent(kept.value):
             continue
         out.append(kept)
         last = kept.end

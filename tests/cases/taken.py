@@ -13,6 +13,8 @@ from typing import Any
 
 from harness.cli import guard
 from harness.stages.render import serving
+from harness.stages.render.process import Rendered
+from harness.stages.render.reading import Traced
 from harness.stores import profiles
 from harness.stores.workspace import Workspace
 from mocklib.binding import Nvml
@@ -55,11 +57,16 @@ class Taken:
 
     def rendered(self, view: str = "q-x") -> str:
         """The render of the mock, as text."""
-        return self._render(view)
+        return self._render(view).data.decode("utf-8", "surrogateescape")
+
+    @property
+    def trace(self) -> list[Traced]:
+        """Which call answered which element of the query."""
+        return self._render("q-x").trace
 
     @functools.cache  # noqa: B019 - a few dozen live as long as the session
-    def _render(self, view: str) -> str:
-        return serving.render(self.path, self.space, view).data.decode("utf-8", "surrogateescape")
+    def _render(self, view: str) -> Rendered:
+        return serving.render(self.path, self.space, view)
 
     @functools.cached_property
     def image(self) -> Path:
