@@ -7,7 +7,6 @@ from typing import Any
 
 from harness.stores.schema import kept, keys, rules
 from harness.tables.strictyaml import Document
-from harness.text.versions import check_format
 from harness.words.errors import InputError, did_you_mean, nearest
 
 LIMIT = 50
@@ -15,12 +14,7 @@ LIMIT = 50
 
 
 def check(document: Document) -> None:
-    """Raise InputError listing everything wrong with a profile, one line an error, in file order; return when nothing is.
-
-    A profile of a format that this nvparity does not read is refused for that alone; one that says none is the configuration reference's own.
-    """
-    if isinstance(document.value, dict) and document.value.get("format") is not None:
-        check_format(document.value["format"], document.where(("format",)))
+    """Raise InputError listing everything wrong with a profile, one line an error, in file order; return when nothing is."""
     found = sorted(dict.fromkeys([*_schema_errors(document), *rules.errors(document)]))
     if not found:
         return
