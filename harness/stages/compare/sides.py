@@ -142,10 +142,12 @@ def profile_view(read: profiles.Profile) -> View:
     for number, device in enumerate(read.shown):
         own = {key: _shown(value) for key, value in _flat(device.values)} | {key: state.value for key, state in device.states.items()}
         leaves += [(f"gpu[{number}]/{key}", text) for key, text in own.items()]
+    apart = [(number, device.state) for number, device in enumerate(read.devices) if device.state is not None]
+    leaves += [(f"devices[{number}].state", state.value) for number, state in apart]
     unmodelled = read.origin.get("unmodelled") or {}
     leaves += [(f"{path} (unmodelled)", _shown(text)) for path, text in unmodelled.items()]
-    states = frozenset(state.value for device in read.shown for state in device.states.values())
-    return View(sorted(leaves), {}, states)
+    states = {state.value for device in read.shown for state in device.states.values()} | {state.value for _, state in apart}
+    return View(sorted(leaves), {}, frozenset(states))
 
 
 def _flat(values: Mapping[str, Any]) -> list[tuple[str, Any]]:

@@ -137,3 +137,14 @@ def test_standard_input_is_a_side(query: Path):
     command = [sys.executable, "-m", "harness.cli", "diff", "-", "t4", "--root", str(ROOT)]
     done = subprocess.run(command, input=query.read_bytes(), capture_output=True, check=False, cwd=ROOT)
     assert (done.returncode, done.stdout.splitlines()[0]) == (0, b"a: <stdin> (file, driver 595.91.07)")
+
+
+def test_a_gpu_that_one_profile_leaves_out_is_told_by_its_state(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    paths = [tmp_path / name for name in ("a.yaml", "b.yaml")]
+    for path, state in zip(paths, ("uncaptured", "gpu_lost"), strict=True):
+        devices = f"devices: [{{index: 0, state: {state}}}, {{index: 1}}]"
+        path.write_text(f"format: 1\nversion: '1.0'\nsystem: {{driver_version: '470.74', num_devices: 2}}\ndevice_defaults: {{name: x}}\n{devices}\n")
+    assert diff(str(paths[0]), str(paths[0])) == 0
+    capsys.readouterr()
+    assert diff(*map(str, paths)) == 1
+    assert capsys.readouterr().out.splitlines()[2] == "state    devices[0].state: uncaptured -> gpu_lost"
