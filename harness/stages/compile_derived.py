@@ -24,8 +24,9 @@ STATE_IS_A_VALUE = frozenset(("fabric.health_summary", "fabric.health_mask"))
 
 STATE_KEYS: Mapping[str, str] = {
     "accounting.processes": "accounting.terminated", "clocks.supported": "supported_clocks.memory_clocks", "processes.compute": "processes",
-    "processes.graphics": "processes", "processes.mps": "processes", "pci.bus": "pci.bus_id", "pci.device": "pci.bus_id", "pci.domain": "pci.bus_id",
-    "pci.function": "pci.bus_id", "pci.bus_id_legacy": "pci.bus_id", "fan.speed_rpm": "fan.max_speed_rpm",
+    "processes.graphics": "processes", "processes.mps": "processes", "processes.utilization": "processes", "pci.bus": "pci.bus_id",
+    "pci.device": "pci.bus_id", "pci.domain": "pci.bus_id", "pci.function": "pci.bus_id", "pci.bus_id_legacy": "pci.bus_id",
+    "fan.speed_rpm": "fan.max_speed_rpm",
 }  # fmt: skip
 """Derived field -> the key whose state it answers, where the field has another name than the key."""
 

@@ -81,6 +81,17 @@ def _offset(domain: str) -> Callable[[Values, States], FieldValue]:
     return lambda values, _: FieldValue(0) if all(values.get(key) is not None for key in ends) else _ABSENT
 
 
+_USES = ("sm_util", "mem_util", "enc_util", "dec_util")
+
+
+def _process_utilization(values: Values, _: States) -> FieldValue:
+    """Each process's pid and shares of the engines (ledger R14, R19); a profile that gives no share has no samples, nor has a GPU in MIG mode."""
+    entries = values.get("processes") or []
+    if not any(use in entry for entry in entries for use in _USES) or values.get("mig.mode_current") == "enabled":
+        return _ABSENT
+    return FieldValue(tuple(number for entry in entries for number in (int(entry["pid"]), *(int(entry.get(use) or 0) for use in _USES))))
+
+
 _LOCKS = {"clocks.locked_graphics": ("graphics", "sm"), "clocks.locked_memory": ("memory",)}
 
 
@@ -102,6 +113,7 @@ DERIVATIONS: Mapping[str, Callable[[Values, States], FieldValue]] = {
     "workload_requested": _profile_mask(_requested),
     "workload_enforced": _profile_mask(_enforced),
     "hostname": _hostname,
+    "process_utilization": _process_utilization,
     "fan_rpm": _fan_rpm,
     "fan_least": _fan_window("fan.min_speed_percent", 0),
     "fan_most": _fan_window("fan.max_speed_percent", 100),

@@ -75,9 +75,21 @@ def _offset(domain: str) -> Callable[[Flat, Flat], Held]:
     return lambda values, _states: (0, 0) if ends <= values.keys() else NOTHING
 
 
+def _shares(values: Flat, states: Flat) -> Held:
+    """R14, R19: five numbers a process, where some process gives a share of an engine and the GPU is not in MIG mode."""
+    if "processes" in states:
+        return CODES[states["processes"]], None
+    names = ("sm_util", "mem_util", "enc_util", "dec_util")
+    listed = values.get("processes") or []
+    if values.get("mig.mode_current") == "enabled" or not any(name in process for process in listed for name in names):
+        return NOTHING
+    return 0, tuple(process.get(name) or 0 for process in listed for name in ("pid", *names))
+
+
 DERIVED: dict[str, Callable[[Flat, Flat], Held]] = {
     **{f"workload_{which}": _profiles(which) for which in ("supported", "requested", "enforced")},
     "hostname": _hostname,
+    "process_utilization": _shares,
     "fan_rpm": _rpm,
     "fan_least": _window("fan.min_speed_percent", 0),
     "fan_most": _window("fan.max_speed_percent", 100),

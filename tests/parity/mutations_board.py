@@ -113,7 +113,7 @@ def found(wanted: Told, data: bytes, driver: Driver, kept: Mapping[str, Verbatim
 
 def shaped(name: str, value: Any) -> Any:
     """A list in the classes that an image's content has."""
-    if name.startswith("processes."):
+    if name in ("processes.compute", "processes.graphics", "processes.mps"):
         return tuple(Process(*process) for process in value)
     if name == "accounting.processes":
         return tuple(Accounted(*process) for process in value)

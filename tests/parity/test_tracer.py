@@ -218,8 +218,8 @@ ONLY_CALLED = frozenset((
     *(f"clocks.offsets.{domain}.{what}_mhz" for domain in ("graphics", "memory") for what in ("min", "max", "set")),
 ))  # fmt: skip
 """Fields that functions answer from and no element of `-q -x` shows; ``test_blind`` calls those functions."""
-ONLY_HANDLED = frozenset(("fan.target_speed_percent", "fan.speed_rpm", "power.workload_profiles.supported"))
-"""The same for functions written in C; ``tests/contract/test_boards.py`` calls them."""
+ONLY_HANDLED = frozenset(("fan.target_speed_percent", "fan.speed_rpm", "power.workload_profiles.supported", "processes.utilization"))
+"""The same for functions written in C; ``tests/contract`` calls them."""
 UNANSWERED = frozenset((
     "pci.function", "pcie.device_current_link_gen", "power.management_supported", "power.module.power_state", "retired_pages.pending_blacklist",
 ))  # fmt: skip

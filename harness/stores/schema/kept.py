@@ -48,8 +48,6 @@ NODE: tuple[Key, ...] = (
 )  # fmt: skip
 """Keys of the node, by their whole path."""
 
-PARTS: tuple[str, ...] = ("processes.sm_util", "processes.mem_util", "processes.enc_util", "processes.dec_util")
-"""Keys within entries of a list whose other keys are served."""
 UNREAD: tuple[str, ...] = ("pcie.device_current_link_gen", "power.module.power_state")
 """Keys with a field that no function of the header, field id or slot gives."""
 DESCRIPTIVE: frozenset[str] = frozenset((
@@ -86,7 +84,7 @@ def unserved(profile: Any) -> Unserved:
 
 def device_paths() -> Iterator[str]:
     """Every key of one GPU that no call answers from."""
-    yield from dict.fromkeys((*(key.path for key in DEVICE), *PARTS, *UNREAD, *sorted(DESCRIPTIVE)))
+    yield from dict.fromkeys((*(key.path for key in DEVICE), *UNREAD, *sorted(DESCRIPTIVE)))
 
 
 def _given(value: Any, steps: list[str]) -> bool:

@@ -12,7 +12,7 @@ from mocklib import fields
 _FED: Mapping[str, tuple[str, ...]] = {
     "pci.bus_id": ("pci.domain", "pci.bus", "pci.device", "pci.function", "pci.bus_id", "pci.bus_id_legacy", "board_id"),
     "supported_clocks.memory_clocks": ("clocks.supported",),
-    "processes": ("processes.compute", "processes.graphics", "processes.mps", "accounting.processes"),
+    "processes": ("processes.compute", "processes.graphics", "processes.mps", "processes.utilization", "accounting.processes"),
     "accounting.terminated": ("accounting.processes",),
     "power.workload_power_profiles.supported": ("power.workload_profiles.supported", "power.workload_profiles.enforced"),
     "fan.max_speed_rpm": ("fan.speed_rpm",),

@@ -101,3 +101,19 @@ def test_a_board_that_says_nothing_of_what_it_offers_enforces_what_is_asked_for(
     assert ids(held("power.workload_profiles.enforced", keys)) == [3]
     assert held("power.workload_profiles.supported", keys) == "status 3"
     assert ids(held("power.workload_profiles.requested", "power: {workload_power_profiles: {supported: []}}")) == []
+
+
+def test_each_process_has_its_shares_of_the_engines_where_some_process_gives_one() -> None:
+    listed = "processes: [{pid: 7, sm_util: 75, dec_util: 1}, {pid: 9, type: G}]"
+    assert held("processes.utilization", listed) == (7, 75, 0, 0, 1, 9, 0, 0, 0, 0)
+    assert held("processes.utilization", "processes: [{pid: 7}]") == "status 3"
+    assert held("processes.utilization", "processes: []") == "status 3"
+    assert held("processes.utilization", f"{listed}, mig: {{mode_current: enabled}}") == "status 3"
+
+
+def test_a_devices_own_processes_stand_instead_of_the_defaults() -> None:
+    text = 'version: "1.0"\nsystem: {driver_version: "580.105.08"}\ndevice_defaults: {processes: [{pid: 7}], encoder_stats: {session_count: 2}}\n'
+    profile = profiles.parse(f"{text}devices: [{{index: 0}}, {{index: 1, processes: [{{pid: 8}}]}}, {{index: 2, processes: []}}]\n".encode())
+    devices = compiling.compile_profile(profile, drivers.load().resolve("580.105.08")).devices
+    assert [[process.pid for process in device["processes.compute"].value] for device in devices] == [[7], [8], []]
+    assert [device["encoder_stats.session_count"].value for device in devices] == [2, 2, 2]

@@ -63,14 +63,14 @@ def test_a_key_whose_field_no_call_reads_is_named(path: str) -> None:
 def test_keys_of_the_node_and_of_its_devices_are_told_in_one_line() -> None:
     document = {
         "nvlink": {"version": 4, "switches": []},
-        "device_defaults": {"features": {}, "processes": [{"pid": 1}, {"pid": 2, "sm_util": 0}], "fan": {"controls": None}},
+        "device_defaults": {"features": {}, "fan": {"controls": None}, "mig": {"instances": [{"id": 1}]}},
         "devices": [{"index": 0, "excluded": False}],
     }
-    said = "accepted, not served yet: nvlink.version, nvlink.switches, excluded, processes.sm_util; descriptive, asked for by no call: features"
+    said = "accepted, not served yet: nvlink.version, nvlink.switches, excluded, mig.instances; descriptive, asked for by no call: features"
     assert str(kept.unserved(document)) == said
 
 
-@pytest.mark.parametrize("document", [None, [], {}, {"devices": [1, None]}, {"device_defaults": []}, {"nvlink": 3, "processes": [{"sm_util": 1}]}])
+@pytest.mark.parametrize("document", [None, [], {}, {"devices": [1, None]}, {"device_defaults": []}, {"nvlink": 3, "excluded": True}])
 def test_a_document_that_gives_no_such_key_is_not_told_of(document: Any) -> None:
     assert str(kept.unserved(document)) == ""
 

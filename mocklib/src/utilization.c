@@ -1,0 +1,89 @@
+/* What each running process uses of the engines: one sample a process, taken now (ledger R19). */
+#include "nvp.h"
+
+/* One process of the field: five numbers. */
+struct use {
+    uint32_t pid;
+    uint32_t sm;
+    uint32_t memory;
+    uint32_t encoder;
+    uint32_t decoder;
+};
+
+typedef void writer(void *samples, uint64_t at, const struct use *use, unsigned long long now_us);
+
+static void write_sample(void *samples, uint64_t at, const struct use *use, unsigned long long now_us)
+{
+    nvmlProcessUtilizationSample_t *sample = (nvmlProcessUtilizationSample_t *)samples + at;
+    sample->pid = use->pid;
+    sample->timeStamp = now_us;
+    sample->smUtil = use->sm;
+    sample->memUtil = use->memory;
+    sample->encUtil = use->encoder;
+    sample->decUtil = use->decoder;
+}
+
+/* No key says what a process uses of the JPEG and optical flow engines: 0, as for any engine that is not named. */
+static void write_info(void *samples, uint64_t at, const struct use *use, unsigned long long now_us)
+{
+    nvmlProcessUtilizationInfo_v1_t *info = (nvmlProcessUtilizationInfo_v1_t *)samples + at;
+    info->timeStamp = now_us;
+    info->pid = use->pid;
+    info->smUtil = use->sm;
+    info->memUtil = use->memory;
+    info->encUtil = use->encoder;
+    info->decUtil = use->decoder;
+    info->jpgUtil = 0;
+    info->ofaUtil = 0;
+}
+
+/* The uses of one half: bounded, or a code. */
+static nvmlReturn_t uses_in(const struct nvp_device *device, const unsigned char *half, const unsigned char **uses, uint64_t *number)
+{
+    struct nvp_field field;
+    uint64_t place;
+    const nvmlReturn_t code = nvp_field_in(device, half, NVP_F_processes_utilization, &place);
+    if (code != NVML_SUCCESS)
+        return code;
+    memcpy(&field, NVP_FIELD_AT(half, NVP_F_processes_utilization), sizeof field);
+    *number = field.extra / sizeof(struct use);
+    *uses = nvp_data(device, half, field.value, field.extra);
+    return *uses == NULL ? NVML_ERROR_UNKNOWN : NVML_SUCCESS;
+}
+
+/* Samples newer than the last one seen; too small a capacity is INSUFFICIENT_SIZE and the count, none that is newer NOT_FOUND. */
+static nvmlReturn_t fill(const struct nvp_device *device, unsigned int *count, void *samples, unsigned long long seen_us, writer *write)
+{
+    const unsigned long long now_us = nvp_now_ns() / 1000;
+    const unsigned int capacity = *count;
+    nvmlReturn_t code;
+    NVP_READ_BEGIN(device)
+        const unsigned char *uses;
+        uint64_t number = 0;
+        *count = capacity;
+        code = uses_in(device, nvp_half, &uses, &number);
+        if (code == NVML_SUCCESS && seen_us >= now_us)
+            code = NVML_ERROR_NOT_FOUND;
+        if (code == NVML_SUCCESS && number && (samples == NULL || capacity < number))
+            code = NVML_ERROR_INSUFFICIENT_SIZE;
+        for (uint64_t i = 0; code == NVML_SUCCESS && i < number; i++) {
+            struct use use;
+            memcpy(&use, uses + i * sizeof use, sizeof use); /* once: a state may change under the reader */
+            write(samples, i, &use, now_us);
+        }
+        if (code == NVML_SUCCESS || code == NVML_ERROR_INSUFFICIENT_SIZE)
+            *count = (unsigned int)number;
+    NVP_READ_END(device)
+    return code;
+}
+
+nvmlReturn_t nvp_h_process_utilization(const struct nvp_device *device, nvmlProcessUtilizationSample_t *utilization, unsigned int *count,
+                                       unsigned long long seen_us)
+{
+    return fill(device, count, utilization, seen_us, write_sample);
+}
+
+nvmlReturn_t nvp_h_processes_utilization(const struct nvp_device *device, nvmlProcessesUtilizationInfo_t *info)
+{
+    return fill(device, &info->processSamplesCount, info->procUtilArray, info->lastSeenTimeStamp, write_info);
+}
