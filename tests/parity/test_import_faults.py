@@ -7,12 +7,12 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
 
 from harness.cli import guard
-from harness.stages.derive_node import Learnt
 from harness.stages.importing import neighbours, pipeline
 from harness.stores import captures
 from harness.stores.workspace import Workspace
@@ -159,9 +159,9 @@ def test_driver_nodes_that_another_import_changes_meanwhile_are_taken_up(space: 
     query.write_text(query.read_text().replace("595.91.07", "596.10"))
     hold, others = neighbours.hold, ["b", "c"]
 
-    def meanwhile(staged: Workspace, own: Workspace, name: str, learnt: Learnt | None) -> None:
-        hold(staged, own, name, learnt)
-        if name == "a" and others:
+    def meanwhile(staged: Workspace, own: Workspace, names: Collection[str], node: str | None) -> None:
+        hold(staged, own, names, node)
+        if "a" in names and others:
             query_of_other = query.with_name("other.xml")
             query_of_other.write_text(query.read_text().replace("596.10", f"597.{len(others)}0"))
             pipeline.run(own, [query_of_other], others.pop())

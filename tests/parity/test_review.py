@@ -312,6 +312,20 @@ def test_two_proposals_that_change_one_file_are_not_accepted_together(space: Wor
     assert run("check") == 0
 
 
+def test_a_proposed_driver_node_that_would_not_print_a_capture_imported_since_is_refused(space: Workspace, later: Path, run, capsys: Capsys):
+    text = later.read_text().replace("595.91.07", "596.10")
+    later.write_text(text.replace("\t\t<fan_speed>N/A</fan_speed>\n", ""))
+    assert run("import", str(later), "--id", "one", "--pending") == 0
+    (space.root / pending.FOLDER).rename(space.root / "aside")  # the node is not there when the next one comes, and is another's afterwards
+    later.write_text(text)
+    assert run("import", str(later), "--id", "two") == 0
+    (space.root / "aside").rename(space.root / pending.FOLDER)
+    before = state(space.root)
+    assert run("accept", "one") == 1
+    assert "no longer print two" in capsys.readouterr().err
+    assert state(space.root) == before
+
+
 def test_an_import_says_what_became_of_the_elements_of_another_capture(space: Workspace, later: Path, run, capsys: Capsys):
     later.write_bytes(later.read_bytes().replace(b"<fan_speed>N/A<", b"<fan_speed>30 %<"))
     assert run("import", str(later), "--id", "b", "--compare", "t4") == 0

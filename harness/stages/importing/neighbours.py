@@ -12,33 +12,34 @@ from harness.words.errors import GateError
 from harness.words.version import DriverVersion
 
 if TYPE_CHECKING:
-    from harness.stages.derive_node import Learnt
+    from collections.abc import Collection
+
     from harness.stores.workspace import Workspace
 
 
-def hold(staged: Workspace, space: Workspace, name: str, learnt: Learnt | None) -> None:
-    """Check the captures of ``space`` that take the node ``learnt``, which ``staged`` holds beside the capture ``name``.
+def hold(staged: Workspace, space: Workspace, own: Collection[str], node: str | None) -> None:
+    """Check the captures of ``space`` that take the driver node ``node``, which ``staged`` holds beside captures of its ``own``.
 
     Raises GateError, naming them, where some reach parity now and would not with that node.
     """
-    if learnt is None:
+    if node is None:
         return
-    names = [known for known in _sharing(staged, space, learnt) if known != name]
+    names = [known for known in _sharing(staged, space, node) if known not in own]
     staging.borrow(staged, space, names)
     failing = {case.id for case in check.check(staged, names) if not case.parity}
     broken = failing & {case.id for case in check.check(space, sorted(failing)) if case.parity}
     if broken:
         raise GateError(
-            f"the driver node {learnt.version} that prints this capture would no longer print {', '.join(sorted(broken))}: boards of one driver "
+            f"the driver node {node} that prints {', '.join(own)} would no longer print {', '.join(sorted(broken))}: boards of one driver "
             "version whose elements differ in a way that no predicate tells apart; nothing was written, give it a workspace of its own (--root)"
         )
 
 
-def _sharing(staged: Workspace, space: Workspace, learnt: Learnt) -> list[str]:
+def _sharing(staged: Workspace, space: Workspace, node: str) -> list[str]:
     tree = drivers.load(staged.root)
     found = []
     for name in space.ids():
         driver = captures.load_sidecar(space.captures / name / captures.SIDECAR).driver
-        if driver is not None and tree.nearest(DriverVersion(driver)).text == learnt.version:
+        if driver is not None and tree.nearest(DriverVersion(driver)).text == node:
             found.append(name)
     return found

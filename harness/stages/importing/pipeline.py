@@ -161,8 +161,8 @@ def _run(space: Workspace, given: _Given, name: str | None, origin: captures.Sou
             _baseline(staged, given, chosen)
         cases = check.check(staged, [chosen])
         compared = None if earlier is None else succession.follow(earlier, sides.of_texts(staged, chosen, given.texts))
-        neighbours.hold(staged, space, chosen, learnt)
         node = None if learnt is None else learnt.version
+        neighbours.hold(staged, space, [chosen], node)
         if again or propose:
             written = proposing.reimport(staged, space, chosen, node, sum(len(case.findings) for case in cases))
         else:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.stages.compare import baselines, drift
-from harness.stages.importing import sources, staging
+from harness.stages.importing import neighbours, sources, staging
 from harness.stores import goldens, pending
 from harness.stores.goldens import Golden, Rejected
 from harness.stores.pending import Proposal
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 def accept(space: Workspace, names: Sequence[str], by: str, why: str | None = None) -> list[Proposal]:
     """Put the proposals ``names`` in place of what is there, all of them or none; ``why`` is the proposal's own reason when None.
 
-    Raises GateError for one whose files have changed since it was made, or two that would change one file.
+    Raises GateError for one whose files have changed since it was made, two that would change one file, or a driver node that would no longer
+    print a capture imported since.
     """
     staging.sweep(space)
     proposals = [pending.load(space, name) for name in names]
@@ -37,6 +38,8 @@ def accept(space: Workspace, names: Sequence[str], by: str, why: str | None = No
             places += _places(space, proposal)
             drops += [Path(change.file) for change in proposal.changes if change.new is None and not change.file.startswith(_own(space, proposal))]
             drops.append(pending.place(proposal.id))
+        for node in [place.stem for place in places if place.parent.name == "drivers"]:
+            neighbours.hold(staged, space, names, node)
         if any(place.parts[0] == space.captures.name for place in places):
             places.insert(0, Path(space.captures.name, sources.NAME))
         staging.settle(staged, space, places, drops, lambda: _ready(staged, space, proposals))
