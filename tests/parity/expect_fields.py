@@ -162,7 +162,7 @@ DEFAULTS: dict[str, Callable[[Flat], Any]] = {
         "memory.reserved_bytes", "memory.used_bytes", "pcie.replay_counter", "pcie.replay_rollover_counter", "pcie.tx_throughput_kbps",
         "pcie.rx_throughput_kbps", "encoder_stats.session_count", "encoder_stats.average_fps", "encoder_stats.average_latency_us",
         "fbc_stats.session_count", "fbc_stats.average_fps", "fbc_stats.average_latency_us", "remapped_rows.correctable",
-        "remapped_rows.uncorrectable", "fabric.status", "fabric.clique_id")},
+        "remapped_rows.uncorrectable", "remapped_rows.correctable_inactive", "remapped_rows.uncorrectable_inactive", "fabric.status", "fabric.clique_id")},
     "remapped_rows.pending": _only("remapped_rows.", False),
     "remapped_rows.failure_occurred": _only("remapped_rows.", False),
     "board_id": _board_id,

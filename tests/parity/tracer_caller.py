@@ -91,6 +91,7 @@ DeviceGetRetiredPages d =cause pageCount+addresses:u64
 DeviceGetRetiredPages_v2 d =cause pageCount+addresses:u64+timestamps
 DeviceGetRetiredPagesPendingStatus d isPending:u32
 DeviceGetRemappedRows d corrRows:u32 uncRows:u32 isPending:u32 failureOccurred:u32
+DeviceGetRemappedRows_v2 d info:c_nvmlRemappedRowsInfo_v2_t
 DeviceGetRowRemapperHistogram d values:c_nvmlRowRemapperHistogramValues
 DeviceGetTemperature d =sensorType temp:u32
 DeviceGetTemperatureThreshold d =thresholdType temp:u32
