@@ -14,7 +14,7 @@ from harness.stages.smi import run_smi
 from harness.stores.workspace import Workspace
 
 TIMESTAMP = re.compile(r"<timestamp>.*</timestamp>")
-VERSIONS = {470: "470.256.02", 525: "525.147.05", 535: "535.274.02", 550: "550.163.01"}
+VERSIONS = {470: "470.256.02", 525: "525.147.05", 535: "535.274.02", 550: "550.163.01", 555: "555.58.02"}
 
 ODD = """
 version: "1.0"
