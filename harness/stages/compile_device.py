@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -30,6 +31,8 @@ def device_fields(device: Device, index: int) -> dict[str, FieldValue]:
 
 def _field(name: str, definition: fields.FieldDef, values: Mapping[str, Any], states: Mapping[str, State]) -> FieldValue:
     state = states.get(name) or states.get(compile_derived.STATE_KEYS.get(name, ""))
+    if state is State.REDACTED and _beside_others(name):
+        return FieldValue("" if definition.type == "string" else 0)
     if state is not None and name not in compile_derived.STATE_IS_A_VALUE:
         return FieldValue(status=state.code or NOT_SUPPORTED)
     if definition.source is not None:
@@ -38,6 +41,13 @@ def _field(name: str, definition: fields.FieldDef, values: Mapping[str, Any], st
     if value is None:
         return FieldValue(status=NOT_SUPPORTED)
     return FieldValue(compile_derived.served_text(value) if definition.type == "string" else _fitting(definition, value))
+
+
+@functools.cache
+def _beside_others(name: str) -> bool:
+    """Whether a number or text is a member of a struct with others in it: one that the giver hid is not there, 0, and takes none of them away."""
+    plain = fields.device_fields()[name].type in (*fields.NUMBERS, "string")
+    return plain and any(name in members and len(members) > 1 for members in fields.answered_from().values())
 
 
 def _fitting(definition: fields.FieldDef, value: Any) -> Any:

@@ -10,6 +10,7 @@ from harness.tables import formats, rows
 from harness.tables.drivers import Driver
 from harness.tables.layout import Element
 from harness.text.document import Document, Node
+from harness.text.listing import is_hidden
 from harness.words.errors import InputError
 from harness.words.state import State
 
@@ -139,6 +140,8 @@ class Walker:
             if printed.code is not None and text == self._driver.text_of(printed.code):
                 return Reading(path, place, self._gpu, entry, row, text, LITERAL, None, printed)
             return self._unmodelled(path, place, entry, row, text, f"this driver prints {route.target} here")
+        if is_hidden(text):
+            return Reading(path, place, self._gpu, entry, row, text, STATE, None, State.REDACTED)
         form = self._driver.form(row)
         state = None if _marks_absence(form, text) else self._driver.state_of(text)
         if state is not None:

@@ -33,6 +33,11 @@ class State(enum.Enum):
         """The nvmlReturn_t of this state, or None for states that no call returns (absent, redacted, uncaptured)."""
         return _CODES.get(self)
 
+    @property
+    def in_profile(self) -> bool:
+        """Whether a profile's ``states`` may name it: what a call returns, and a reading that the giver of a capture hid."""
+        return self.code is not None or self is State.REDACTED
+
     @classmethod
     def of_code(cls, code: int) -> State | None:
         """The state of an nvmlReturn_t; None for SUCCESS (0) and for codes without a state of their own."""

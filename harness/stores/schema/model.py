@@ -57,7 +57,7 @@ Describe = Callable[[str], str | None]
 def _states() -> dict[str, Any]:
     return {
         "propertyNames": {"enum": sorted(state_keys())},
-        "additionalProperties": {"enum": sorted(state.value for state in State if state.code is not None)},
+        "additionalProperties": {"enum": sorted(state.value for state in State if state.in_profile)},
     }
 
 GPU_STATES = tuple(state.value for state in State if state is State.UNCAPTURED or state.code not in (None, State.NOT_SUPPORTED.code))

@@ -69,7 +69,7 @@ def _states(document: Document) -> Iterator[Error]:
 
 
 def _state(document: Document, path: Path_, key: Any, state: Any) -> Iterator[Error]:
-    names = {state.value for state in State if state.code is not None}
+    names = {state.value for state in State if state.in_profile}
     line = document.line(path)
     if key not in keys.state_keys():
         yield line, f"states: unknown key {key!r}{did_you_mean(str(key), keys.state_keys())}"

@@ -9,7 +9,7 @@ from harness.words.errors import InputError
 from harness.words.state import State
 from mocklib import fields
 
-VERSIONS = ["470.74", "525.147.05", "535.274.02", "550.163.01", "570.148.08", "580.105.08", "595.91.07"]
+VERSIONS = ["470.74", "525.147.05", "535.274.02", "550.163.01", "555.58.02", "570.148.08", "580.105.08", "595.91.07"]
 
 
 @pytest.fixture(scope="module")
