@@ -9,8 +9,15 @@ import pytest
 from harness.stages.importing import pipeline
 from harness.stores.workspace import Workspace
 
-WHOLE = ("qx/tesla-v100s-pcie-32gb_460.73.01_dataflux-cn-datakit_1.xml",)
-"""Accounted processes, terminated and running."""
+WHOLE = (
+    "qx/tesla-v100s-pcie-32gb_460.73.01_dataflux-cn-datakit_1.xml",
+    "qx/l40s_595.91.07_nvidia-k8s-test-infra_1.xml",
+    "qx/gb200_580.173.02_nvidia-k8s-test-infra_1.xml",
+    "qx/l4_555.42.06_datarhei-core_1.xml",
+    "qx/geforce-rtx-3090_525.147.05_influxdata-telegraf_1.xml",
+)
+"""Accounted processes, terminated and running; inactive row remappings of a driver with a node and of one without; one draw of the memory's power;
+members of a struct that the giver hid."""
 
 
 @pytest.fixture(autouse=True)

@@ -277,3 +277,22 @@ def test_a_board_with_one_figure_of_sram_errors_has_no_parts_of_it(tree):
     assert device["ecc.sram.volatile.uncorrectable"].value == 4
     assert device["ecc.sram.volatile.correctable"].value == 0
     assert {device[f"ecc.sram.{name}"].status for name in ("volatile.uncorrectable_parity", "uncorrectable_sources.l2", "threshold_exceeded")} == {3}
+
+
+def test_a_hidden_member_of_a_struct_is_zero_and_one_that_stands_alone_is_not_supported(tree):
+    keys = 'pci: {bus_id: "0000:01:00.0", subsystem_id: 5}, states: {pci.device_id: redacted, gpu_part_number: redacted, clocks.sm_max: redacted}'
+    assert field(tree, "pci.device_id", keys) == 0
+    assert field(tree, "pci.subsystem_id", keys) == 5
+    (device,) = spec_of(tree, keys).devices
+    assert (device["gpu_part_number"].status, device["clocks.sm_max"].status) == (3, 3)
+
+
+def test_a_hidden_text_of_a_struct_is_empty_and_hides_what_is_made_of_it(tree):
+    (device,) = spec_of(tree, "states: {pci.bus_id: redacted}").devices
+    assert [device[name].value for name in ("pci.bus_id", "pci.bus_id_legacy", "pci.bus", "pci.domain")] == ["", "", 0, 0]
+
+
+def test_inactive_remappings_are_none_where_the_block_does_not_say(tree):
+    assert field(tree, "remapped_rows.correctable_inactive", "remapped_rows: {pending: false}") == 0
+    assert field(tree, "remapped_rows.uncorrectable_inactive", "remapped_rows: {uncorrectable_inactive: 4}") == 4
+    assert field(tree, "remapped_rows.correctable_inactive") == 3

@@ -147,3 +147,14 @@ def test_a_list_that_is_not_available_differs_from_an_empty_one(tree, repository
     device = profiles.parse(derive.derive(captured, tree.resolve("595.91.07")).text.encode()).devices[0]
     assert "accounting.terminated" not in device.values
     assert device.states["accounting.terminated"] is State.NOT_SUPPORTED
+
+
+def test_a_hidden_reading_is_a_state_of_its_own_and_leaves_the_other_members_of_its_struct(tree, repository):
+    captured = of(repository, "geforce-gt-1030-x1_470.74")
+    device_id = captured.get("gpu[0]/pci/pci_device_id")
+    made = derive.derive(changed(captured, f"<pci_device_id>{device_id}<", "<pci_device_id>[REDACTED]<"), tree.resolve("470.74"))
+    (device,) = profiles.parse(made.text.encode()).devices
+    assert device.states["pci.device_id"] is State.REDACTED
+    assert "pci.device_id" not in device.values
+    assert device.values["pci.bus_id"] == captured.get("gpu[0]/pci/pci_bus_id")
+    assert made.unmodelled == ()
