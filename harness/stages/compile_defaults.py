@@ -15,8 +15,12 @@ _ZERO_IN_BLOCK = {
     "pcie.": ("pcie.replay_counter", "pcie.replay_rollover_counter", "pcie.tx_throughput_kbps", "pcie.rx_throughput_kbps"),  # D09, D10
     "encoder_stats.": ("encoder_stats.session_count", "encoder_stats.average_fps", "encoder_stats.average_latency_us"),  # K05
     "fbc_stats.": ("fbc_stats.session_count", "fbc_stats.average_fps", "fbc_stats.average_latency_us"),  # K06
-    "remapped_rows.": ("remapped_rows.correctable", "remapped_rows.uncorrectable", "remapped_rows.correctable_inactive",
-                       "remapped_rows.uncorrectable_inactive"),  # M01, M02, M06
+    "remapped_rows.": (
+        "remapped_rows.correctable",
+        "remapped_rows.uncorrectable",
+        "remapped_rows.correctable_inactive",
+        "remapped_rows.uncorrectable_inactive",
+    ),  # M01, M02, M06
 }
 _FALSE_IN_BLOCK = {
     "remapped_rows.": ("remapped_rows.pending", "remapped_rows.failure_occurred"),  # M03, M04

@@ -1,8 +1,8 @@
 """A driver node from a capture: what a version nobody has seen prints, as changes to the nearest node.
 
-Elements that another driver prints at the same place bring its row, predicate and collapse with them; presence that hangs on the board stays
-a predicate.  An element that no row of any driver has, or whose text its row cannot read, stands in the layout without a row: it is kept
-verbatim, with its position.
+Elements that another driver prints at the same place bring its row, predicate and collapse with them, and a text that another driver's format
+alone can read brings that format; presence that hangs on the board stays a predicate.  An element that no row of any driver has, or whose text its
+row cannot read, stands in the layout without a row: it is kept verbatim, with its position.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from harness.stages import compile as compiling
+from harness.stages import derive_spelling
 from harness.stages.derive_walk import STATE, UNMODELLED, VALUE, Walker
 from harness.stores import profiles
 from harness.tables import differ, rows
@@ -68,15 +69,18 @@ def learn(document: Document, driver: Driver, tree: DriverTree) -> Learnt | None
     known = {path: element for path, (element, _) in donors.items()}
     root = _merge(driver.layout, [document.root], "", known)
     root = _settle_predicates(root, document, driver)
-    root = _without_rows(root, document, driver)
+    respelt = derive_spelling.donors(document, driver, root, tree)
+    root = _without_rows(root, document, derive_spelling.respelt(driver, respelt))
     root = with_children(driver.layout, root.children)
     changes = differ.difference(driver.layout, root)
     dtd = document.doctype or driver.dtd
-    if not changes and not driver.assumed and dtd == driver.dtd:
+    if not changes and not respelt and not driver.assumed and dtd == driver.dtd:
         return None
     spec = _spec(driver, tree, changes, dtd)
     driver = _of_branch(spec, driver, tree)
     _carry_routes(spec, root, driver, donors)
+    for row, donor in respelt.items():
+        _carry(spec, row, driver, donor)
     _carry_functions(spec, document, replace(driver, layout=root))
     return Learnt(str(spec["version"]), spec, tuple(changes), gains=not driver.assumed)
 

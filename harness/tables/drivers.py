@@ -17,8 +17,8 @@ from harness.words.state import State
 from harness.words.version import DriverVersion
 
 SHAPES = ("u32", "i32", "string", "processes", "processes_unprotected", "keyed", "handle", "ok")
-_NODE_KEYS = frozenset(("format", "version", "parent", "seen", "binary", "dtd", "declaration", "texts", "elements", "changes", "field_ids", "slots",
-                        "routes", "formats", "escapes", "functions"))  # fmt: skip
+_NODE_KEYS = frozenset(("format", "version", "parent", "seen", "only_seen", "binary", "dtd", "declaration", "texts", "elements", "changes",
+                        "field_ids", "slots", "routes", "formats", "escapes", "functions"))  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -110,14 +110,18 @@ class DriverTree:
         return tuple(self.nodes)
 
     def nearest(self, version: DriverVersion) -> DriverVersion:
-        """The node for a version: its own, else one that lists it as seen, else the nearest older, else the oldest."""
+        """The node for a version: its own, else one that lists it as seen, else the nearest older, else the oldest.
+
+        A node with ``only_seen`` lacks what boards of its time do not print: it stands for the versions it has seen and lends its elements to others.
+        """
         if version in self.nodes:
             return version
         seen = [known for known, node in self.nodes.items() if version.text in node.seen]
         if seen:
             return seen[-1]
-        older = [known for known in self.nodes if known < version]
-        return older[-1] if older else next(iter(self.nodes))
+        usual = [known for known, node in self.nodes.items() if node.spec.get("only_seen") is not True]
+        older = [known for known in usual if known < version]
+        return older[-1] if older else usual[0]
 
     def resolve(self, version: DriverVersion | str) -> Driver:
         """What a driver version prints and asks; ``assumed`` tells that it has no node of its own."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -15,9 +16,11 @@ WHOLE = (
     "qx/gb200_580.173.02_nvidia-k8s-test-infra_1.xml",
     "qx/l4_555.42.06_datarhei-core_1.xml",
     "qx/geforce-rtx-3090_525.147.05_influxdata-telegraf_1.xml",
+    "qx/geforce-gtx-1070_384.66_microsoft-pai_2.xml",
+    "qx/geforce-rtx-2080-ti_410.73_microsoft-pai_1.xml",
 )
 """Accounted processes, terminated and running; inactive row remappings of a driver with a node and of one without; one draw of the memory's power;
-members of a struct that the giver hid."""
+members of a struct that the giver hid; retired pages as a list of addresses, and a driver that spells an address as no older one."""
 
 
 @pytest.fixture(autouse=True)
@@ -33,3 +36,18 @@ def test_a_strangers_capture_is_at_parity_with_nothing_printed_verbatim(name: st
     made = pipeline.run(Workspace(root), [raw_capture(name)], "stranger")
     assert made.parity
     assert made.unmodelled == {}
+
+
+LEFT = {
+    "gpu/clocks_throttle_reasons/clocks_throttle_reason_unknown": "no header has the bit of a reason that is not known",
+    "gpu/utilization/gpu_util": "10.3 % is no text of any driver",
+    "gpu/utilization/memory_util": "a member of the same struct",
+}
+
+
+def test_of_the_oldest_driver_only_what_is_named_here_is_printed_verbatim(raw_capture, tmp_path: Path):
+    root = tmp_path / "work"
+    root.mkdir()
+    made = pipeline.run(Workspace(root), [raw_capture("qx/tesla-p100-pcie-12gb_375.66_linkedin-tony_1.xml")], "stranger")
+    assert made.parity
+    assert {re.sub(r"\[[0-9]+\]", "", path) for path in made.unmodelled} == set(LEFT)

@@ -25,7 +25,7 @@ def to_profile(key: Key, raw: int | str) -> Any:
             raise InputError(f"{key.path}: {raw} is negative")
         return value
     if key.kind == "bus_id":
-        return str(raw).removeprefix("0000")
+        return str(raw).removeprefix("0000") if str(raw).find(":") > 4 else str(raw)
     if key.kind == "percent":
         return str(raw)
     if key.kind == "uuid":

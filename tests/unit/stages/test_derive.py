@@ -156,5 +156,5 @@ def test_a_hidden_reading_is_a_state_of_its_own_and_leaves_the_other_members_of_
     (device,) = profiles.parse(made.text.encode()).devices
     assert device.states["pci.device_id"] is State.REDACTED
     assert "pci.device_id" not in device.values
-    assert device.values["pci.bus_id"] == captured.get("gpu[0]/pci/pci_bus_id")
+    assert str(device.values["pci.bus_id"]).upper() in str(captured.get("gpu[0]/pci/pci_bus_id"))
     assert made.unmodelled == ()

@@ -9,7 +9,7 @@ import pytest
 
 from harness.stages import compile as compiling
 from harness.stages import derive, derive_node
-from harness.tables import drivers
+from harness.tables import drivers, strictyaml
 from harness.text import document, transcript
 from harness.words.version import DriverVersion
 
@@ -212,3 +212,24 @@ def test_a_version_that_a_node_was_seen_on_extends_that_node(repository, tree):
     given = captured(repository, GT, *swaps)
     learnt = derive_node.learn(given, tree.resolve("470.256.02"), tree)
     assert (learnt.version, learnt.gains) == ("470.74", True)
+
+
+def test_a_text_that_another_drivers_format_alone_can_read_brings_that_format_and_its_route(repository):
+    stored = (repository / "captures" / "geforce-gt-1030-x1_470.74" / "transcript.txt").read_text()
+    data = transcript.load(stored).to_bytes().decode().replace("470.74", "471.11").replace(">00000000:", ">0000:").replace('"00000000:', '"0000:')
+    tree = drivers.load()
+    captured = document.read(data.encode())
+    learnt = derive_node.learn(captured, tree.resolve("471.11"), tree)
+    spec = strictyaml.load(learnt.text, "471.11.yaml").value
+    assert spec["formats"] == {"gpu.id": "bus_id_legacy", "pci.bus_id": "bus_id_legacy"}
+    assert {route["out"] for route in spec["routes"].values()} == {"pci.busIdLegacy"}
+    assert spec.get("changes", []) == []
+
+
+def test_a_text_that_no_drivers_format_can_read_brings_none(repository):
+    stored = (repository / "captures" / "geforce-gt-1030-x1_470.74" / "transcript.txt").read_text()
+    data = transcript.load(stored).to_bytes().decode().replace("470.74", "471.11").replace(">00000000:", ">0:")
+    tree = drivers.load()
+    learnt = derive_node.learn(document.read(data.encode()), tree.resolve("471.11"), tree)
+    assert "formats" not in strictyaml.load(learnt.text, "471.11.yaml").value
+    assert learnt.of("replace") == ("gpu/pci/pci_bus_id",)

@@ -9,7 +9,7 @@ from harness.words.errors import InputError
 from harness.words.state import State
 from mocklib import fields
 
-VERSIONS = ["470.74", "525.147.05", "535.274.02", "550.163.01", "555.58.02", "570.148.08", "580.105.08", "595.91.07"]
+VERSIONS = ["375.66", "470.74", "525.147.05", "535.274.02", "550.163.01", "555.58.02", "570.148.08", "580.105.08", "595.91.07"]
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,8 @@ def test_the_shipped_nodes_are_these(tree):
 @pytest.mark.parametrize(
     ("asked", "node", "assumed"),
     [("580.105.08", "580.105.08", False), ("470.256.02", "470.74", False), ("580.65.06", "570.148.08", True), ("590.44.01", "580.105.08", True),
-     ("375.66", "470.74", True), ("700.1", "595.91.07", True)],
+     ("375.66", "375.66", False),
+     ("375.82", "470.74", True), ("384.66", "470.74", True), ("352.39", "470.74", True), ("700.1", "595.91.07", True)],
 )  # fmt: skip
 def test_a_version_takes_its_own_node_else_the_nearest_older_else_the_oldest(tree, asked, node, assumed):
     driver = tree.resolve(asked)
