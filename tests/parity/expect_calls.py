@@ -216,7 +216,7 @@ def _retired(board: Board, gpu: int | None, args: Mapping[str, Any], out: str) -
         return said
     pages = said.value
     if pages.count and len(pages.addresses) < pages.count:
-        return Said(NOT_SUPPORTED if out != "pageCount" else 0, pages.count)
+        return Said(0, pages.count) if out == "pageCount" else Said(NOT_SUPPORTED)
     return Said(0, pages.count if out == "pageCount" else tuple(pages.addresses))
 
 
