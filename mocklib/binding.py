@@ -110,7 +110,8 @@ class Nvml:
         """Call ``name``.
 
         ``device`` goes to the first device parameter.  ``arguments`` are named as in nvml.h: numbers, text, and ``parameter.member`` for members
-        that are read (``version`` of a struct as its number); buffers, lists and counts are made here.
+        that are read (``version`` of a struct as its number); buffers, lists and counts are made here.  A list given as 0 is NULL: its length alone
+        is asked, as nvidia-smi asks for a number of retired pages.
         """
         if name not in signatures().FUNCTIONS:
             raise BindingError(f"{name} is no function of nvml.h")
@@ -119,6 +120,8 @@ class Nvml:
             return Answer(FUNCTION_NOT_FOUND, missing=True)
         call = Call(self.ffi, name, device, dict(arguments or {}))
         code = int(function(*call.places))
+        if code == INSUFFICIENT_SIZE and call.counted:
+            code = 0
         if code == INSUFFICIENT_SIZE and call.grow():
             code = int(function(*call.places))
         return Answer(code, call.results(code))

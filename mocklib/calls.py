@@ -57,7 +57,10 @@ def signatures() -> ModuleType:
 
 
 class Call:
-    """The C arguments of one call, and what came back in them."""
+    """The C arguments of one call, and what came back in them.
+
+    ``counted``: a list was given, as NULL: the call asks how long it is, and INSUFFICIENT_SIZE is its success.
+    """
 
     def __init__(self, ffi: Any, name: str, device: int | None, given: dict[str, Any]) -> None:
         self.ffi = ffi
@@ -67,6 +70,7 @@ class Call:
         self.keep: dict[str, Any] = {}
         self.lists: dict[str, str] = {}
         self.count: Any = None
+        self.counted = False
         self.places: list[Any] = []
         devices = [param for param, _, role in self.params if role == "device"]
         if device is not None and devices:
@@ -95,7 +99,10 @@ class Call:
             self.keep[param] = self.ffi.new("char[]", max(length, TEXT_SIZE))
             return self.keep[param]
         if role == "list":
-            self.lists[param] = kind.rstrip(" *")
+            if param in self.given:
+                self.counted = True
+            else:
+                self.lists[param] = kind.rstrip(" *")
             return self.ffi.NULL
         if role == "count":
             self.count = self.keep[param] = self.ffi.new("unsigned int *", 0)
