@@ -112,6 +112,8 @@ def test_pages_known_by_count_alone_give_the_count_and_no_address(serve: Serve) 
     nvml, handle = serve(boards.spec(devices=[boards.device(retired_pages__single_bit=FieldValue(Pages(3)))]))
     answer = nvml.call("nvmlDeviceGetRetiredPages", handle, {"cause": 0})
     assert (answer.code, answer.out) == (3, {"pageCount": 3})
+    counted = nvml.call("nvmlDeviceGetRetiredPages", handle, {"cause": 0, "addresses": 0})
+    assert (counted.code, counted.out) == (0, {"pageCount": 3, "addresses": []})
     assert nvml.call("nvmlDeviceGetRetiredPages", handle, {"cause": 1}).code == 0
 
 
