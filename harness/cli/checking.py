@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import click
 
@@ -51,7 +50,7 @@ def command(
     chosen = space.select(names)
     if not chosen:
         raise NothingError(f"{space.captures}: no captures; nvparity import makes one")
-    ruled = rules.load(Path(rules_file), needed=True) if rules_file else rules.load(space.golden / "rules.yaml")
+    ruled = rules.of(space, rules_file)
     cases = check.check(space, chosen, renderer, ruled)
     uses = ruling.uses(ruled, cases, space.ids(), check.VERSION)
     orphans = [] if names else drift.of_workspace(space)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -38,7 +37,7 @@ def command(one: str, other: str, volatile: bool, rules_file: str | None, root: 
     """  # noqa: D301 - click reads the backspace
     space = Workspace.nearby(root)
     first, second = _sides(space, one, other)
-    ruled = rules.load(Path(rules_file), needed=True) if rules_file else rules.load(space.golden / "rules.yaml")
+    ruled = rules.of(space, rules_file)
     found = difference.compare(first, second, ruled, check.VERSION, volatile=volatile)
     if json_file != "-":
         for line in differences.lines(first, second, found):

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from harness.cli import guard
+from harness.stages.compare import check, judge
 from harness.stages.importing import pipeline, source
 from harness.stages.render import serving
 from harness.stores import captures
@@ -77,6 +78,26 @@ def test_the_json_says_what_was_read_scrubbed_and_proven(space: Workspace, query
     assert (made["id"], made["kind"], made["driver"], made["node"]) == ("Mine_1.a-b", "own", "595.91.07", None)
     assert made["readings"]["elements"] == sum(count for kind, count in made["readings"].items() if kind != "elements")
     assert made["check"]["totals"]["findings"] == 0
+
+
+def test_an_import_is_proven_under_the_rules_of_the_workspace(
+    space: Workspace, query: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    """The proof and the check that follows it say the same."""
+    held: list[list[str]] = []
+
+    def compare(*given):
+        held.append([rule.path for rule in given[3]])
+        return judge.compare(*given)
+
+    monkeypatch.setattr(check, "compare", compare)
+    space.golden.mkdir(exist_ok=True)
+    (space.golden / "rules.yaml").write_text("format: 1\nrules: [{path: gpu/uuid, kind: volatile, reason: x}]\n")
+    assert guard.run(["import", str(query), "--root", str(space.root)]) == 0
+    assert held == [["gpu/uuid"]]
+    (space.golden / "rules.yaml").write_text("format: 1\nrules: [{path: gpu/uuid, kind: volatil, reason: x}]\n")
+    assert guard.run(["import", str(query), "--id", "other", "--root", str(space.root)]) == 3
+    assert "rules.yaml:2: rules[0]: kind 'volatil'" in capsys.readouterr().err
 
 
 def test_an_existing_id_is_refused_and_nothing_changes(space: Workspace, query: Path, capsys: pytest.CaptureFixture[str]):

@@ -36,7 +36,7 @@ def check(space: Workspace, names: list[str], renderer: str = "builtin", ruled: 
 
     ``ruled``: the rules, those of golden/rules.yaml when None.  Raises InputError for files that are not sound.
     """
-    ruled = rules.load(space.golden / "rules.yaml") if ruled is None else ruled
+    ruled = rules.of(space) if ruled is None else ruled
     serving.library()
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
         found = list(pool.map(lambda name: _check_one(space, name, renderer, ruled), names))

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.stages.compare.case import INVENTED, Finding
 from harness.stores.references import board_of
@@ -14,6 +14,9 @@ from harness.tables import strictyaml
 from harness.text import paths
 from harness.words.errors import InputError, did_you_mean
 from harness.words.fileformat import FORMAT, check_format
+
+if TYPE_CHECKING:
+    from harness.stores.workspace import Workspace
 
 COUNTERS = {"volatile": "volatile", "tolerance": "tolerated", "gap": "gaps", "deferred": "deferred"}
 _TOP = ("format", "rules")
@@ -53,6 +56,11 @@ class Rule:
     def expired(self, version: tuple[int, ...]) -> bool:
         """Whether this version of nvparity is past the rule's last."""
         return self.expires is not None and version >= self.expires
+
+
+def of(space: Workspace, named: str | None = None) -> list[Rule]:
+    """The rules of a workspace, or those of the file ``named`` in their place.  Raises InputError with file and line."""
+    return load(space.golden / "rules.yaml") if named is None else load(Path(named), needed=True)
 
 
 def load(path: Path, *, needed: bool = False) -> list[Rule]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.stages.compare import check
+from harness.stages.compare import check, rules
 from harness.stages.importing import staging
 from harness.stores import captures
 from harness.tables import drivers
@@ -26,7 +26,7 @@ def hold(staged: Workspace, space: Workspace, own: Collection[str], node: str | 
         return
     names = [known for known in _sharing(staged, space, node) if known not in own]
     staging.borrow(staged, space, names)
-    failing = {case.id for case in check.check(staged, names) if not case.parity}
+    failing = {case.id for case in check.check(staged, names, ruled=rules.of(space)) if not case.parity}
     broken = failing & {case.id for case in check.check(space, sorted(failing)) if case.parity}
     if broken:
         raise GateError(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.stages import derive_node, derive_node_file
-from harness.stages.compare import baselines, check, sides, succession
+from harness.stages.compare import baselines, check, rules, sides, succession
 from harness.stages.importing import doors, making, naming, neighbours, source, sources, staging
 from harness.stages.importing.making import Made
 from harness.stages.render import serving
@@ -159,7 +159,7 @@ def _run(space: Workspace, given: _Given, name: str | None, origin: captures.Sou
         _write(staged, given, chosen, _origin(space, chosen, origin, again=again), notes)
         if given.first.kind != EDITED:
             _baseline(staged, given, chosen)
-        cases = check.check(staged, [chosen])
+        cases = check.check(staged, [chosen], ruled=rules.of(space))
         compared = None if earlier is None else succession.follow(earlier, sides.of_texts(staged, chosen, given.texts))
         node = None if learnt is None else learnt.version
         neighbours.hold(staged, space, [chosen], node)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.stages.compare import baselines, check
+from harness.stages.compare import baselines, check, rules
 from harness.stages.importing import making, staging
 from harness.stages.render import serving
 from harness.stages.review import proposing
@@ -79,7 +79,7 @@ def _proposal(staged: Workspace, space: Workspace, name: str, changes: list[Chan
         staging.borrow(staged, space, [name])
         for path, data in made.items():
             write_whole(staged.root / path, data)
-        findings = sum(len(case.findings) for case in check.check(staged, [name]))
+        findings = sum(len(case.findings) for case in check.check(staged, [name], ruled=rules.of(space)))
     what = ["profile" if change.file.startswith("profiles/") else "baseline" for change in changes]
     return Proposal(name, "derive", f"derive again: another {' and another '.join(dict.fromkeys(what))}", findings, tuple(changes))
 
