@@ -7,6 +7,7 @@ each file with the hash of what it would replace.  Nothing of it is truth: no ch
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,8 @@ PROPOSAL = "proposal.yaml"
 NEW, CHANGED, REMOVED = "new", "changed", "removed"
 MAKERS = ("import", "derive", "migrate")
 _KEYS = ("format", "id", "by", "why", "findings", "changes")
+_FILES = r"captures/{id}/[^/.][^/]*|(?:golden/|golden/baselines/|profiles/){id}\.yaml|profiles/drivers/[0-9][0-9.]*\.yaml"
+"""What a proposal for ``id`` may change."""
 _CHANGE_KEYS = ("file", "change", "from", "to")
 
 
@@ -127,18 +130,17 @@ def _load(path: Path) -> Proposal:
     if content.get("id") != path.parent.name or content.get("by") not in MAKERS or not isinstance(changes, list):
         raise InputError(f"{path}: `id` is the folder's name, `by` one of {', '.join(MAKERS)}, `changes` a list")
     findings = content.get("findings")
-    read = tuple(_change(found, number, entry) for number, entry in enumerate(changes))
+    read = tuple(_change(found, path.parent.name, number, entry) for number, entry in enumerate(changes))
     return Proposal(path.parent.name, content["by"], str(content.get("why")), findings if isinstance(findings, int) else None, read)
 
 
-def _change(found: strictyaml.Document, number: int, entry: Any) -> Change:
+def _change(found: strictyaml.Document, name: str, number: int, entry: Any) -> Change:
     where = ("changes", number)
     if not isinstance(entry, dict) or not isinstance(entry.get("file"), str):
         raise InputError(f"{found.where(where)}: a change names its `file`, `from` and `to`")
     _known(found, where, entry, _CHANGE_KEYS)
-    path = Path(entry["file"])
-    if path.is_absolute() or ".." in path.parts or path.parts[0] not in ("captures", "profiles", "golden"):
-        raise InputError(f"{found.where((*where, 'file'))}: {entry['file']!r} is no file of captures/, profiles/ or golden/")
+    if not re.fullmatch(_FILES.format(id=re.escape(name)), entry["file"]):
+        raise InputError(f"{found.where((*where, 'file'))}: {entry['file']!r} is no file of the capture {name} and no driver node")
     hashes = (entry.get("from"), entry.get("to"))
     if hashes == (None, None) or not all(digest is None or (isinstance(digest, str) and len(digest) == 64) for digest in hashes):
         raise InputError(f"{found.where(where)}: `from` and `to` are sha256 (64 digits), one of them null for a file that is new or removed")
