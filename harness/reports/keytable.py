@@ -40,7 +40,10 @@ def _keys(schema: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     definitions = schema["$defs"]
     for name, spec in schema["properties"].items():
         if name == "devices":
-            yield "index", definitions["Device"]["properties"]["index"]
+            shared = definitions["Defaults"]["properties"]
+            for key, inner in definitions["Device"]["properties"].items():
+                if key not in shared:
+                    yield from _below(key, inner, definitions)
         elif name == "device_defaults":
             for key, inner in sorted(definitions["Defaults"]["properties"].items()):
                 yield from _below(key, inner, definitions)

@@ -15,6 +15,9 @@ _FED: Mapping[str, tuple[str, ...]] = {
     "processes": ("processes.compute", "processes.graphics", "processes.mps", "processes.utilization", "accounting.processes"),
     "accounting.terminated": ("accounting.processes",),
     "power.workload_power_profiles.supported": ("power.workload_profiles.supported", "power.workload_profiles.enforced"),
+    **dict.fromkeys((f"processes.{use}" for use in ("sm_util", "mem_util")), ("processes.utilization", "accounting.processes")),
+    **dict.fromkeys((f"processes.{use}" for use in ("enc_util", "dec_util")), ("processes.utilization",)),
+    **dict.fromkeys((f"processes.{part}" for part in ("accounted", "max_memory_mib")), ("accounting.processes",)),
     "fan.max_speed_rpm": ("fan.speed_rpm",),
     "clocks.locked_graphics": ("clocks.graphics_current", "clocks.sm_current"),
     "clocks.locked_memory": ("clocks.memory_current",),
@@ -38,6 +41,7 @@ _SYSTEM: Mapping[str, str] = {
 }  # fmt: skip
 _CALLED: Mapping[str, tuple[str, ...]] = {
     "system.num_devices": ("nvmlDeviceGetCount_v2",), "devices": ("nvmlDeviceGetCount_v2",), "index": ("nvmlDeviceGetIndex",),
+    "state": ("nvmlDeviceGetHandleByIndex_v2",),
     "clock.mode": ("nvmlDeviceGetFieldValues",), "clock.at": ("nvmlDeviceGetFieldValues",),
 }  # fmt: skip
 """Keys that a call answers from by their effect, not by a field: how many devices there are, where they stand, what time it is."""
