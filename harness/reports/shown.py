@@ -52,3 +52,4 @@ def _golden(golden: dict[str, Any]) -> Iterator[str]:
         yield from (f"  golden {view} {what}: sha256 {digest}" for what, digest in hashes.items())
     yield from (f"  baseline {view}: sha256 {digest}" for view, digest in golden["baselines"].items())
     yield f"  accepted by {golden['accepted']}"
+    yield from (f"  rejected by {one}" for one in golden["rejected"])

@@ -149,6 +149,8 @@ def test_reject_leaves_the_files_and_the_golden_keeps_the_reason(space: Workspac
     assert changed == {f"golden/{ID}.yaml"}
     (kept,) = goldens.load(space.golden / f"{ID}.yaml").rejected
     assert (kept.by, kept.why) == ("ann", "fan was off")
+    assert run("show", ID) == 0
+    assert "  rejected by ann: fan was off (captures/" in capsys.readouterr().out
     assert run("check") == 0
     run("import", str(later), "--id", ID)
     capsys.readouterr()

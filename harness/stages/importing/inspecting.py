@@ -84,5 +84,6 @@ def _golden(space: Workspace, name: str) -> dict[str, Any]:
     return {
         "views": {view: {"raw": hashes.raw, "scrubbed": hashes.scrubbed, "readings": hashes.readings.whole} for view, hashes in golden.views.items()},
         "accepted": f"{golden.by}: {golden.why}",
+        "rejected": [f"{one.by}: {one.why} ({', '.join(one.files)})" for one in golden.rejected],
         "baselines": {} if accepted is None else dict(accepted.views),
     }
