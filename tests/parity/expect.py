@@ -34,11 +34,11 @@ def gpu_names(leaves: Iterable[tuple[str, str]]) -> dict[int, str]:
 
 
 def findings(
-    before: Iterable[tuple[str, str]], after: Iterable[tuple[str, str]], states: Collection[str], hidden: Collection[str] = (), whole: bool = True
+    before: Iterable[tuple[str, str]], after: Iterable[tuple[str, str]], states: Collection[str], hidden: Collection[str] = ()
 ) -> set[Wanted]:
     """What a comparison must find between the capture's leaves ``before`` and the render's ``after``; ``states``: texts of states.
 
-    ``hidden``: paths that the giver hid; ``whole``: whether the capture holds every GPU of the node, so that another GPU is one too many.
+    ``hidden``: paths that the giver hid.
     """
     wanted, got = dict(before), dict(after)
     names = gpu_names(wanted.items())
@@ -53,7 +53,5 @@ def findings(
         elif expected in states or actual in states:
             kind = "state"
         number = gpu_number(path)
-        if expected is None and number not in names and number is not None and not whole:
-            continue
         found.add(Wanted("" if number is None else names[number], path, kind))
     return found

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from mocklib import fields as tables
+from mocklib.spec import Absence
 
-NOT_SUPPORTED, NOT_FOUND, GPU_IS_LOST = 3, 6, 15
-_NEED = {"present": GPU_IS_LOST}
+NOT_SUPPORTED, NOT_FOUND = 3, 6
 
 
 @dataclass(frozen=True)
@@ -47,19 +47,27 @@ class Board:
         self.spec = spec
         self.count = len(spec.devices)
 
+    def absence(self, gpu: int) -> Absence:
+        """What a device answers while it is not there."""
+        return self.spec.absences[gpu] if gpu < len(self.spec.absences) else Absence()
+
+    def shown(self, gpu: int) -> bool:
+        """Whether a query prints a block of the device: it has a handle, and an index can be found."""
+        return "present" in self.spec.modes[gpu] or (self.absence(gpu).handle == 0 and self.absence(gpu).reading != NOT_FOUND)
+
     def field(self, gpu: int | None, name: str) -> Said:
         """One field: its need, its status, its value."""
         definition = tables.system_fields().get(name) or tables.device_fields()[name]
         record = self.spec.system if definition.scope == "system" else self.spec.devices[gpu or 0]
+        if definition.scope == "device" and "present" not in self.spec.modes[gpu or 0]:
+            return Said(self.absence(gpu or 0).reading)
         if definition.need and definition.need not in self.spec.modes[gpu or 0]:
-            return Said(_NEED.get(definition.need, NOT_SUPPORTED))
+            return Said(NOT_SUPPORTED)
         held = record.get(name)
         if held is None:
             return Said(NOT_SUPPORTED)
         if held.status:
             return Said(held.status)
-        if definition.scope == "device" and "present" not in self.spec.modes[gpu or 0]:
-            return Said(GPU_IS_LOST)
         return Said(0, held.value.hex() if isinstance(held.value, bytes) else held.value)
 
     def call(self, function: str, gpu: int | None, args: Mapping[str, Any], out: str) -> Said:

@@ -27,7 +27,8 @@ HEALTH = {"degraded_bandwidth": 0, "route_recovery": 2, "route_unhealthy": 4, "a
 CONFIGURATION = ("none", "incorrect_sysguid", "incorrect_chassis_sn", "no_partition", "insufficient_nvlinks", "incompatible_gpu_fw",
                  "invalid_location", "gpu_state_invalid")  # fmt: skip
 SUMMARY = ("not_supported", "healthy", "unhealthy", "limited_capacity")
-
+WHOLE = "*"
+"""Among a device's states: that of the device."""
 
 
 def flat(block: Mapping[str, Any], prefix: str = "") -> Flat:
@@ -43,10 +44,13 @@ def flat(block: Mapping[str, Any], prefix: str = "") -> Flat:
 
 
 def devices(document: Mapping[str, Any]) -> list[tuple[Flat, Flat]]:
-    """Per device in the order of its index: values and states, the device's own over the defaults."""
+    """Per device in the order of its index: values and states, the device's own over the defaults; of one with a state of its own that alone."""
     defaults = document.get("device_defaults") or {}
     merged = []
     for device in sorted(document["devices"], key=lambda entry: entry["index"]):
+        if device.get("state") is not None:
+            merged.append(({}, {WHOLE: device["state"]}))
+            continue
         blocks = {name: value for name, value in defaults.items() if name != "states"}
         for name, value in device.items():
             if name in WHOLE_NOT and isinstance(blocks.get(name), dict):
@@ -66,13 +70,23 @@ def devices(document: Mapping[str, Any]) -> list[tuple[Flat, Flat]]:
     return merged
 
 
+def absence(states: Flat) -> tuple[int, int]:
+    """What a device answers that is not there: nvmlReturn_t of its handle and of everything else (a GPU without a state of its own: once it is lost)."""
+    state = states.get(WHOLE, "gpu_lost")
+    return (0, 6) if state == "uncaptured" else (CODES.get(state, 15), 15)
+
+
 def modes(values: Flat, states: Flat) -> frozenset[str]:
     """Mode bits: the device is there; ECC while the mode's own reading is enabled."""
+    if WHOLE in states:
+        return frozenset()
     return frozenset({"present", "ecc"} if values.get("ecc.mode_current") == "enabled" and "ecc.mode_current" not in states else {"present"})
 
 
 def fields(values: Flat, states: Flat) -> dict[str, Held]:
     """Every field of a device: (status, value)."""
+    if WHOLE in states:
+        return {name: (absence(states)[1], None) for name in tables.device_fields()}
     return {name: _field(name, definition, values, states) for name, definition in tables.device_fields().items()}
 
 

@@ -236,7 +236,7 @@ class Model:
 
     def _list_gpus(self, at: At) -> list[At]:
         said = self.said("system.num_devices", at)
-        return [At(gpu) for gpu in range(0 if said.code else said.value)]
+        return [At(gpu) for gpu in range(0 if said.code else said.value) if self.board.shown(gpu)]
 
     def _each(self, row: str, member: str, at: At) -> list[At]:
         said = self.said(row, at)

@@ -71,7 +71,7 @@ def key(random: Random, board: Board) -> KeyChange:
         name = random.choice(named)
         document["system"][name] = document["system"][name] + random.randrange(1, 9)
         return KeyChange(f"system.{name}", document)
-    number = random.randrange(len(document["devices"]))
+    number = random.choice([place for place, device in enumerate(document["devices"]) if "state" not in device])
     block = document["devices"][number] if where == "devices" else document.setdefault("device_defaults", {})
     given = keys.flatten({name: value for name, value in block.items() if name not in ("states", "index")})
     states = block.get("states") or {}
@@ -214,7 +214,7 @@ def field(random: Random, spec: ImageSpec, node: bool = True) -> FieldChange:
     """Another value or a code for a field of a device, or of the node."""
     if node and random.random() < 0.05:
         return FieldChange(None, "system.cuda_version", FieldValue(random.randrange(20, 90) * 1000 + 10 * random.randrange(9)))
-    gpu = random.randrange(len(spec.devices))
+    gpu = random.choice([number for number, modes in enumerate(spec.modes) if "present" in modes])
     name = random.choice(list(spec.devices[gpu]))
     held = spec.devices[gpu][name]
     code = random.choice([code for code in sorted(CODES.values()) if code != held.status])

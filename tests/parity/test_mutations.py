@@ -22,7 +22,7 @@ from harness.stores import profiles
 from harness.tables import drivers
 from harness.words.errors import InputError
 from mocklib import image, state
-from mocklib.spec import FieldValue, ImageSpec
+from mocklib.spec import Absence, FieldValue, ImageSpec
 from tests.parity import expect_calls, expect_fields, mutations_points, tracer_values
 from tests.parity.expect import Wanted, findings
 from tests.parity.expect_model import Model
@@ -55,7 +55,7 @@ def model_leaves(spec: ImageSpec, driver: Any, kept: Mapping[str, Any] | None = 
 def wanted_of(own: Board, spec: ImageSpec) -> set[Wanted]:
     """What must be found between the capture of ``own`` and a render of ``spec``."""
     after = model_leaves(spec, own.driver, own.kept)
-    return findings(own.told.leaves, after, state_texts(own.driver), own.told.hidden, own.told.document.kind != "trimmed")
+    return findings(own.told.leaves, after, state_texts(own.driver), own.told.hidden)
 
 
 def draws(point: str, name: str, count: int, make: Callable[[Random], tuple[str, set[Wanted], Any]]) -> Iterator[tuple[str, set[Wanted], Any]]:
@@ -122,23 +122,25 @@ def test_a_key_of_the_profile_that_says_otherwise_is_found_in_every_row_and_gpu_
 
 def worked_out(own: Board, document: dict[str, Any]) -> ImageSpec:
     """The image's content that a changed profile means, not by the compiler; the driver's tables are the board's."""
-    devices, modes = [], []
+    devices, modes, absences = [], [], []
     for values, states in expect_fields.devices(document):
         held = expect_fields.fields(values, states)
         devices.append({name: FieldValue(status=code) if code else FieldValue(shaped(name, value)) for name, (code, value) in held.items()})
         modes.append(expect_fields.modes(values, states))
+        absences.append(Absence(*expect_fields.absence(states)))
     system = document["system"]
     node = dict(own.spec.system)
     if "cuda_version_major" in system:
         node["system.cuda_version"] = FieldValue(system["cuda_version_major"] * 1000 + system["cuda_version_minor"] * 10)
-    return replace(own.spec, devices=devices, modes=modes, system=node)
+    return replace(own.spec, devices=devices, modes=modes, absences=absences, system=node)
 
 
 @pytest.mark.parametrize("name", BOARDS)
 def test_the_compiler_makes_of_each_board_what_the_documents_say(name: str):
     own = board(name)
-    assert worked_out(own, dict(own.profile)).devices == own.spec.devices
-    assert worked_out(own, dict(own.profile)).modes == own.spec.modes
+    made = worked_out(own, dict(own.profile))
+    assert made.devices == own.spec.devices
+    assert (made.modes, made.absences) == (own.spec.modes, own.spec.absences)
 
 
 @pytest.mark.parametrize("live", [False, True], ids=["image", "state"])
