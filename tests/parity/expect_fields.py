@@ -46,7 +46,7 @@ def flat(block: Mapping[str, Any], prefix: str = "") -> Flat:
 def devices(document: Mapping[str, Any]) -> list[tuple[Flat, Flat]]:
     """Per device in the order of its index: values and states, the device's own over the defaults; of one with a state of its own that alone."""
     defaults = document.get("device_defaults") or {}
-    merged = []
+    merged: list[tuple[Flat, Flat]] = []
     for device in sorted(document["devices"], key=lambda entry: entry["index"]):
         if device.get("state") is not None:
             merged.append(({}, {WHOLE: device["state"]}))
@@ -71,7 +71,7 @@ def devices(document: Mapping[str, Any]) -> list[tuple[Flat, Flat]]:
 
 
 def absence(states: Flat) -> tuple[int, int]:
-    """What a device answers that is not there: nvmlReturn_t of its handle and of everything else (a GPU without a state of its own: once it is lost)."""
+    """What a device answers that is not there: code of its handle and of everything else (one without a state of its own: once it is lost)."""
     state = states.get(WHOLE, "gpu_lost")
     return (0, 6) if state == "uncaptured" else (CODES.get(state, 15), 15)
 

@@ -10,7 +10,7 @@ from harness.stores import profiles
 from harness.tables import drivers
 from harness.words.errors import InputError
 from mocklib import fields
-from mocklib.image import Accounted, Pages, pack
+from mocklib.image import Absence, Accounted, Pages, pack
 
 
 @pytest.fixture(scope="module")
@@ -296,3 +296,20 @@ def test_inactive_remappings_are_none_where_the_block_does_not_say(tree):
     assert field(tree, "remapped_rows.correctable_inactive", "remapped_rows: {pending: false}") == 0
     assert field(tree, "remapped_rows.uncorrectable_inactive", "remapped_rows: {uncorrectable_inactive: 4}") == 4
     assert field(tree, "remapped_rows.correctable_inactive") == 3
+
+
+@pytest.mark.parametrize(
+    ("device", "handle", "reading"),
+    [("state: uncaptured", 0, 6), ("state: gpu_lost", 15, 15), ("state: unknown_error", 999, 15), ("state: no_permission", 4, 15)],
+)
+def test_a_gpu_with_a_state_of_its_own_answers_that_and_nothing_else(tree, device: str, handle: int, reading: int):
+    spec = spec_of(tree, "brand: tesla, memory: {total_bytes: 4096}", device=f"index: 0, {device}")
+    assert {value.status for value in spec.devices[0].values()} == {reading}
+    assert (spec.modes, spec.absences) == ([frozenset()], [Absence(handle, reading)])
+
+
+def test_a_lost_gpu_is_found_by_what_it_is_known_by(tree):
+    spec = spec_of(tree, device='index: 0, state: gpu_lost, uuid: GPU-1, pci: {bus_id: "0001:53:02.0"}')
+    known = {name: value.value for name, value in spec.devices[0].items() if value.status == 0}
+    assert set(known) == {"uuid", "pci.domain", "pci.bus", "pci.device", "pci.function", "pci.bus_id", "pci.bus_id_legacy"}
+    assert (known["uuid"], known["pci.domain"], known["pci.bus"]) == ("GPU-1", 1, 0x53)

@@ -166,3 +166,32 @@ def test_an_architecture_is_read_in_any_case_and_under_its_other_name():
 def test_a_number_that_the_keys_unit_cannot_hold_is_refused():
     with pytest.raises(InputError, match="multiple"):
         codec.to_profile(keys.device_keys()["clocks_throttle_reasons.counters.sync_boost_us"], 1500)
+
+
+def test_a_gpu_with_a_state_of_its_own_inherits_nothing():
+    text = HEAD + "device_defaults: {brand: tesla, states: {serial: no_permission}}\ndevices:\n- {index: 0}\n- {index: 1, state: uncaptured}\n"
+    text += '- {index: 2, state: gpu_lost, pci: {bus_id: "0000:04:00.0"}}\n'
+    own, left_out, lost = profiles.parse(text.encode()).devices
+    assert (own.state, own.values["brand"], own.states) == (None, "tesla", {"serial": State.NO_PERMISSION})
+    assert (left_out.state, dict(left_out.values), left_out.states) == (State.UNCAPTURED, {"index": 1}, {})
+    assert (lost.state, dict(lost.values)) == (State.GPU_LOST, {"index": 2, "pci.bus_id": "0000:04:00.0"})
+    assert profiles.parse(text.encode()).shown == (own,)
+
+
+def test_a_gpu_with_a_state_of_its_own_has_no_readings():
+    text = HEAD + "devices:\n- {index: 0, state: uncaptured, uuid: GPU-1}\n- {index: 1, state: gpu_lost, uuid: GPU-2, name: x}\n"
+    text += "- {index: 2, state: uncapturd}\n- {index: 3, state: not_supported}\n- {index: 4, state: absent}\n"
+    text += "- {index: 5, state: gpu_lost, states: {name: not_found}}\n"
+    found = errors(text)
+    expected = [
+        ("p.yaml:4:", "devices.0.uuid: GPU 0 is uncaptured: it has no readings"),
+        ("p.yaml:5:", "devices.1.name: GPU 1 is gpu_lost: it has no readings; it may have minor_number, pci.bus_id, serial, uuid"),
+        ("p.yaml:6:", "did you mean 'uncaptured'"),
+        ("p.yaml:7:", "devices.3.state: 'not_supported'"),
+        ("p.yaml:8:", "devices.4.state: 'absent'"),
+        ("p.yaml:9:", "devices.5.states: GPU 5 is gpu_lost"),
+    ]
+    assert len(found) == len(expected), found
+    for line, parts in zip(found, expected, strict=True):
+        assert line.startswith(parts[0]), line
+        assert parts[1] in line, line
