@@ -50,10 +50,15 @@ def _beside_others(name: str) -> bool:
     return plain and any(name in members and len(members) > 1 for members in fields.answered_from().values())
 
 
+def fits(definition: fields.FieldDef, value: Any) -> bool:
+    """Whether a number has room where NVML has one; what is no number always has."""
+    least = -(2 ** (definition.bits - 1)) if definition.type == "i64" else 0
+    return definition.type not in fields.NUMBERS or least <= value < least + 2**definition.bits
+
+
 def _fitting(definition: fields.FieldDef, value: Any) -> Any:
     """``value``, which a default may have computed from others: InputError where NVML's place for it is too narrow."""
-    least = -(2 ** (definition.bits - 1)) if definition.type == "i64" else 0
-    if definition.type in fields.NUMBERS and not least <= value < least + 2**definition.bits:
+    if not fits(definition, value):
         raise InputError(f"{definition.name}: {value} does not fit the {definition.bits} bits that NVML has for it")
     return value
 

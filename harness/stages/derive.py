@@ -17,6 +17,7 @@ from harness.text.document import Document
 from harness.words.errors import InputError
 from harness.words.fileformat import FORMAT
 from harness.words.state import State
+from mocklib import fields
 
 
 @dataclass
@@ -108,6 +109,9 @@ def _gather(readings: list[Reading], node: derive_gpus.Gpus) -> tuple[dict[str, 
             continue
         key = table[reading.row].field
         if reading.gpu is None:
+            if reading.kind == STATE:
+                readings[place] = _refused(reading, "no key of the node holds a state")
+                continue
             if reading.row == "system.num_devices" and reading.kind == VALUE and reading.raw != node.count:
                 readings[place] = _refused(reading, f"the capture holds {node.count} GPUs, which are those that can be served")
                 continue
@@ -171,6 +175,9 @@ def _put(gpu: Gpu, reading: Reading, key: str) -> str:
         value = codec.to_profile(keys.device_keys()[key], reading.raw if reading.raw is not None else 0)
     except InputError as error:
         return str(error)
+    definition = fields.device_fields().get(key)
+    if definition is not None and isinstance(reading.raw, int) and not compile_device.fits(definition, reading.raw):
+        return f"{reading.raw} does not fit the bits that NVML has for {key}"
     if key in gpu.states or gpu.values.setdefault(key, value) != value:
         return f"{key} has another reading in this GPU"
     return ""
@@ -179,7 +186,7 @@ def _put(gpu: Gpu, reading: Reading, key: str) -> str:
 def _keep_states(gpu: Gpu, driver: Driver) -> None:
     """Drop the states a profile need not say: what is served without them prints the same text."""
     for key, state in list(gpu.states.items()):
-        if state is not State.NOT_SUPPORTED or key == "minor_number":  # whose default is the index
+        if state is not State.NOT_SUPPORTED or key in ("minor_number", "uuid"):  # whose default is made from the index
             continue
         fed = [name for name, source in compile_derived.STATE_KEYS.items() if source == key] or [key]
         if key not in keys.device_keys() or fed != [key]:

@@ -20,6 +20,7 @@ GPU = "gpu"
 """Section of the readings that are a GPU's own, in no block."""
 
 _NOISE = re.compile(r"<!--.*?-->|<\?.*?\?>|<!DOCTYPE[^>]*>", re.DOTALL)
+_CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 _TAG = re.compile(
     r"<([A-Za-z_][A-Za-z0-9_.-]*)>([^<]*)</\1>"
     r"|<(/?)([A-Za-z_][A-Za-z0-9_.-]*)((?:\s+[A-Za-z_][A-Za-z0-9_.-]*\s*=\s*(?:\"[^\"]*\"|'[^']*'))*)\s*(/?)>"
@@ -99,6 +100,7 @@ class _Element:
 
 
 def _of_query(data: str) -> Leaves:
+    data = _CDATA.sub(lambda match: match[1].replace("&", "&amp;").replace("<", "&lt;"), data)
     data = _NOISE.sub(lambda match: "\n" * match.group().count("\n"), data)
     stack = [_Element("", "", 0, {}, 0)]
     found: Leaves = []

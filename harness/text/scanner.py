@@ -254,7 +254,7 @@ class _Scanner:
                 self.strays[id(node)] = stray
                 self.notes.append(Note(node.line, f"text between the elements of <{tag}>: {stray[:80]!r}"))
         elif inline:
-            node.text, node.form = text, LINE
+            node.text, node.form = tidy(text) if "\n" in text else text, LINE
         else:
             node.text = tidy(text) or None
             node.form = BLOCK if node.text else EMPTY

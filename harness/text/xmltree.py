@@ -68,7 +68,7 @@ def agree(tree: etree._Element, scan: Scan, name: str = "capture") -> None:
 
 def _same_text(text: str, node: Node) -> bool:
     if node.form == LINE:
-        return text == (node.text or "")
+        return (tidy(text) if "\n" in text else text) == (node.text or "")
     if node.form == CLOSED:
         return not text
     return node.form in {BLOCK, EMPTY} and tidy(text) == (node.text or "")

@@ -21,7 +21,7 @@ class DriverVersion:
 
     def __init__(self, text: str) -> None:
         if not _SHAPE.fullmatch(text):
-            raise InputError(f"driver version {text!r} is not dotted numbers such as 580.105.08")
+            raise InputError(f"driver version {text[:40]!r} is not dotted numbers such as 580.105.08")
         self.text = text
         self.parts = tuple(int(part) for part in text.split("."))
 

@@ -260,7 +260,7 @@ def _read(given: list[Content], *, edited: bool) -> _Given:
     texts = {view: source.read(cleaned.files[view], views[view], edited=edited) for view in ordered}
     query, rows = texts.get(VIEW_QUERY), texts.get(VIEW_LIST)
     if isinstance(query, Document) and not edited:
-        source.check_addresses(query, views[VIEW_QUERY])
+        source.check_identity(query, views[VIEW_QUERY])
     if isinstance(query, Document) and isinstance(rows, Listing):
         joining.join(query, rows, (views[VIEW_QUERY], views[VIEW_LIST]))
     return _Given(ordered, dict(cleaned.files), texts, cleaned.report, tuple(note for one in given for note in one.notes))

@@ -14,12 +14,14 @@ from harness.text.listing import ListedError, Listing
 from harness.text.model import Node
 from harness.text.transcript import VIEW_LIST, VIEW_QUERY
 from harness.words.errors import InputError
+from harness.words.version import DriverVersion
 
 Source = Document | Listing
 
 MAX_TEXT = 4096
 """The longest text there is: a process's name in the private list, with its end."""
 _QUERY = re.compile(rb"^[^\S\n]*(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?(?:<\?xml[^>\n]*>)?[^\S\n]*(?:<!DOCTYPE nvidia_smi|<nvidia_smi_log)", re.MULTILINE)
+_MINOR = re.compile(r"[0-9]{1,9}")
 _INDEX = re.compile(r"\[[0-9]+\]")
 _ADDRESS = re.compile(r"([0-9a-fA-F]{4,8}):([0-9a-fA-F]{2}):([0-9a-fA-F]{2})\.([0-9a-fA-F])")
 _FOREIGN = re.compile(r"\s*(?!GPU\b|MIG\b)\S")
@@ -131,13 +133,27 @@ def apart(leaves: Iterable[tuple[str, str]], kept: Container[str]) -> Apart:
     return Apart(hidden, put_off, frozenset(path for path in verbatim if path not in put_off))
 
 
-def check_addresses(document: Document, name: str) -> None:
-    """Raises InputError, with both, for a GPU block whose attribute names another PCI address than its own element; ``name`` is the file's."""
+def check_identity(document: Document, name: str) -> None:
+    """Raises InputError, with the line, for what cannot be of one node: a driver version that is none, a GPU block whose attribute names another
+    PCI address than its own element, two blocks of one address or one minor number; ``name`` is the file's.
+    """
+    driver = document.root.find("driver_version")
+    if driver is not None:
+        try:
+            DriverVersion(driver.text or "")
+        except InputError as error:
+            raise InputError(f"{name}:{driver.line}: {error}; capture again") from error
+    seen: dict[tuple[str, object], int] = {}
     for number, block in enumerate(document.gpus):
         said = (block.attributes.get("id"), block.get("pci/pci_bus_id"))
         found = [tuple(int(part, 16) for part in match.groups()) for text in said if (match := _ADDRESS.fullmatch(text or ""))]
         if len(found) == len(said) and found[0] != found[1]:
             raise InputError(f"{name}:{block.line}: GPU {number} is at {said[0]} by its attribute and at {said[1]} by its pci_bus_id; capture again")
+        minor = block.get("minor_number") or ""
+        for what, value in (("PCI address", found[0] if found else None), ("minor number", int(minor) if _MINOR.fullmatch(minor) else None)):
+            other = seen.setdefault((what, value), number) if value is not None else number
+            if other != number:
+                raise InputError(f"{name}:{block.line}: GPU {number} has the {what} of GPU {other}; take one of the blocks out or capture again")
 
 
 def check_texts(source: Source, data: bytes, name: str) -> None:
