@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from harness.stages import compile as compiling
-from harness.stages import derive_spelling
+from harness.stages import derive_presence, derive_spelling
 from harness.stages.derive_walk import STATE, UNMODELLED, VALUE, Walker
 from harness.stores import profiles
 from harness.tables import differ, rows
@@ -58,10 +58,11 @@ class Learnt:
         return tuple(found)
 
 
-def learn(document: Document, driver: Driver, tree: DriverTree) -> Learnt | None:
+def learn(document: Document, driver: Driver, tree: DriverTree, others: Sequence[Document] = ()) -> Learnt | None:
     """The node that makes ``document`` printable, or None when the driver's own node explains every element.
 
-    ``driver`` is the tree's answer for the document's version.  A capture without GPUs or one changed by hand teaches nothing.
+    ``driver`` is the tree's answer for the document's version; ``others``: captures that its node prints now and that it must print on.  A
+    capture without GPUs or one changed by hand teaches nothing.
     """
     if document.kind == "edited" or not document.gpus:
         return None
@@ -70,7 +71,11 @@ def learn(document: Document, driver: Driver, tree: DriverTree) -> Learnt | None
     root = _merge(driver.layout, [document.root], "", known)
     root = _settle_predicates(root, document, driver)
     respelt = derive_spelling.donors(document, driver, root, tree)
-    root = _without_rows(root, document, derive_spelling.respelt(driver, respelt))
+    reading = derive_spelling.respelt(driver, respelt)
+    boards = derive_presence.boards(document, replace(reading, layout=root))
+    boards += [board for other in others for board in derive_presence.boards(other, driver)]
+    root = derive_presence.settle(driver.layout, root, boards)
+    root = _without_rows(root, document, reading)
     root = with_children(driver.layout, root.children)
     changes = differ.difference(driver.layout, root)
     dtd = document.doctype or driver.dtd

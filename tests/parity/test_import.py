@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import re
 import types
 from pathlib import Path
 
@@ -200,6 +201,20 @@ def test_a_shipped_node_that_gains_keeps_its_comments(space: Workspace, query: P
     before = (ROOT / "profiles" / "drivers" / "595.91.07.yaml").read_text().splitlines()
     now = (space.profiles / "drivers" / "595.91.07.yaml").read_text().splitlines()
     assert [line for line in now if line in before] == before
+    assert guard.run(["check", "--root", str(space.root)]) == 0
+
+
+@pytest.mark.parametrize("lacking_first", [True, False])
+def test_boards_of_one_driver_that_print_other_elements_share_a_node(lacking_first: bool, space: Workspace, query: Path):
+    whole = query.read_text().replace("595.91.07", "596.10")
+    lacking = re.sub("\t\t<gpu_part_number>.*</gpu_part_number>\n", "", whole)
+    assert lacking != whole
+    for number, text in enumerate((lacking, whole) if lacking_first else (whole, lacking)):
+        query.write_text(text)
+        made = pipeline.run(space, [query])
+        assert [(made.parity, case.bytes) for case in made.cases] == [(True, "equal")]
+        assert made.learnt is not None
+        assert made.learnt.gains == bool(number)
     assert guard.run(["check", "--root", str(space.root)]) == 0
 
 

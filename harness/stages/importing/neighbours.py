@@ -15,6 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from harness.stores.workspace import Workspace
+    from harness.text.document import Document
+
+
+def documents(space: Workspace, learnt: Learnt) -> list[Document]:
+    """The queries of ``space`` that the node ``learnt`` prints, which was there."""
+    found = [captures.load(space.captures, name).query for name in _sharing(space, space, learnt)] if learnt.gains else []
+    return [query for query in found if query is not None and query.kind != "edited"]
 
 
 def hold(staged: Workspace, space: Workspace, own: Collection[str], node: str | None) -> None:

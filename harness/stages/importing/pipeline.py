@@ -153,7 +153,7 @@ def _run(space: Workspace, given: _Given, name: str | None, origin: captures.Sou
     if not again:
         staging.check_free(space, chosen)
     with staging.stage(space) as staged:
-        learnt = _learn(staged, given)
+        learnt = _learn(staged, space, given)
         made = _make(staged, given, chosen)
         notes = (*_notes(given), *made.notes, *([] if given.query is None else joining.missing(given.query, VIEW_LIST in given.texts)))
         _write(staged, given, chosen, _origin(space, chosen, origin, again=again), notes)
@@ -270,12 +270,14 @@ def _products(space: Workspace) -> dict[str, str]:
     return {**naming.products(shipped("profiles") / "boards.yaml"), **naming.products(space.profiles / "boards.yaml")}
 
 
-def _learn(staged: Workspace, given: _Given) -> Learnt | None:
+def _learn(staged: Workspace, space: Workspace, given: _Given) -> Learnt | None:
     """Write the node of a version that the tree does not fully explain; whether a version is told at all is for the profile to say."""
     if given.query is None or given.driver is None:
         return None
     tree = drivers.load(staged.root)
     learnt = derive_node.learn(given.query, tree.resolve(given.driver), tree)
+    if learnt is not None and (others := neighbours.documents(space, learnt)):
+        learnt = derive_node.learn(given.query, tree.resolve(given.driver), tree, others)
     if learnt is not None:
         target = staged.profiles / "drivers" / f"{learnt.version}.yaml"
         known = next((path for path in (target, shipped("profiles", "drivers", target.name)) if path.is_file()), None)
