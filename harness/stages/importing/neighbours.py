@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from harness.text.document import Document
 
 
-def documents(space: Workspace, learnt: Learnt) -> list[Document]:
-    """The queries of ``space`` that the node ``learnt`` prints, which was there."""
-    found = [captures.load(space.captures, name).query for name in _sharing(space, space, learnt)] if learnt.gains else []
+def documents(space: Workspace, node: str) -> list[Document]:
+    """The queries of ``space`` that its driver node ``node`` prints."""
+    found = [captures.load(space.captures, name).query for name in _sharing(space, space, node)]
     return [query for query in found if query is not None and query.kind != "edited"]
 
 

@@ -276,7 +276,7 @@ def _learn(staged: Workspace, space: Workspace, given: _Given) -> Learnt | None:
         return None
     tree = drivers.load(staged.root)
     learnt = derive_node.learn(given.query, tree.resolve(given.driver), tree)
-    if learnt is not None and (others := neighbours.documents(space, learnt)):
+    if learnt is not None and learnt.gains and (others := neighbours.documents(space, learnt.version)):
         learnt = derive_node.learn(given.query, tree.resolve(given.driver), tree, others)
     if learnt is not None:
         target = staged.profiles / "drivers" / f"{learnt.version}.yaml"
