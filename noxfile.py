@@ -221,6 +221,16 @@ def blind(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def proofs(session: nox.Session) -> None:
+    """Every proof over every capture, 200 mutations of each point a capture (NVPARITY_MUTATIONS), and the figures that docs/proofs.md has."""
+    python = environment(session, "test")
+    built = library(session, python)
+    each = os.environ.get("NVPARITY_MUTATIONS", "200")
+    options = ["-n", "2", "--dist", "worksteal", "--figures", *(session.posargs or ["tests/parity"])]
+    run(session, python, "-m", "pytest", *options, NVPARITY_LIBRARY=built, NVPARITY_MUTATIONS=each)
+
+
+@nox.session(default=False)
 def smi(session: nox.Session) -> None:
     """Fetch the real nvidia-smi binaries from Debian non-free into build/smi, then run the tests that use them."""
     python = environment(session, "test")
