@@ -29,7 +29,7 @@ def lines(made: Imported, root: Path) -> Iterator[str]:
     yield "  scrubbed: " + (", ".join(f"{family} {count}" for family, count in made.scrubbed.items()) or "nothing to scrub")
     yield from (f"  looks like an identifier still: {line}" for line in made.residue)
     yield from (f"  note: {note}" for note in made.notes)
-    yield from _listed("unmodelled", [f"{path}: {text!r}" for path, text in made.unmodelled.items()])
+    yield from _listed("unmodelled", [_kept(path, text, made.reasons.get(path, "")) for path, text in made.unmodelled.items()])
     yield from _node(made)
     yield from (f"  {'proposed' if made.pending else 'wrote'} {path.relative_to(root)}" for path in made.written)
     for case in made.cases:
@@ -42,6 +42,11 @@ def lines(made: Imported, root: Path) -> Iterator[str]:
         yield f"  pending: nvparity review {made.id} shows the differences, nvparity accept {made.id} takes it, nothing else changed"
 
 
+def _kept(path: str, text: str, why: str) -> str:
+    """An element that is printed as it stands, and why no row gives it."""
+    return f"{path}: {text!r}" + (f" ({why})" if why else "")
+
+
 def to_json(made: Imported) -> dict[str, Any]:
     """The import as JSON, version 1, with the document of its check."""
     return {
@@ -52,6 +57,7 @@ def to_json(made: Imported) -> dict[str, Any]:
         "readings": made.readings,
         "states": made.states,
         "unmodelled": made.unmodelled,
+        "reasons": made.reasons,
         "deferrals": made.deferrals,
         "scrubbed": made.scrubbed,
         "node": None if made.learnt is None else {"version": made.learnt.version, "changes": list(made.learnt.changes), "gains": made.learnt.gains},

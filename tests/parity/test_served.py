@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.reports import imported
 from harness.stages.importing import pipeline
 from harness.stores.workspace import Workspace
 
@@ -51,3 +52,6 @@ def test_of_the_oldest_driver_only_what_is_named_here_is_printed_verbatim(raw_ca
     made = pipeline.run(Workspace(root), [raw_capture("qx/tesla-p100-pcie-12gb_375.66_linkedin-tony_1.xml")], "stranger")
     assert made.parity
     assert {re.sub(r"\[[0-9]+\]", "", path) for path in made.unmodelled} == set(LEFT)
+    assert made.reasons.keys() == made.unmodelled.keys()
+    assert made.reasons["gpu[0]/utilization/memory_util"] == "nvmlDeviceGetUtilizationRates answers nothing without utilization.gpu"
+    assert "(no row explains this text)" in next(line for line in imported.lines(made, root) if "gpu_util" in line)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Made:
     """A profile in the making: its ``text``; leaves by kind with their sum (``readings``); texts of ``states`` -> how often; what no row explains,
-    path -> text (``unmodelled``); what is not served yet, reason -> how many elements (``deferrals``); ``notes`` on the node's GPUs.
+    path -> text (``unmodelled``); what is not served yet, reason -> how many elements (``deferrals``); ``notes`` on the node's GPUs; why an
+    element is unmodelled, by path (``reasons``).
     """
 
     text: str
@@ -36,6 +37,7 @@ class Made:
     unmodelled: dict[str, str]
     deferrals: dict[str, int]
     notes: tuple[str, ...] = ()
+    reasons: dict[str, str] = field(default_factory=dict)
 
 
 def profile(texts: Mapping[str, Source], name: str, root: Path) -> Made:
@@ -71,6 +73,7 @@ def profile(texts: Mapping[str, Source], name: str, root: Path) -> Made:
         unmodelled=unmodelled,
         deferrals=apart.deferrals(),
         notes=derived.notes,
+        reasons={reading.path: reading.why for reading in derived.unmodelled if reading.path in unmodelled},
     )
 
 

@@ -40,8 +40,9 @@ class Imported:
     """What an import made.
 
     ``readings``: leaves by kind (value, state, literal, list, unmodelled, redacted, deferred) and ``elements``, their sum; ``states``: texts that
-    stand for states -> how often; ``unmodelled``: path -> text; ``deferrals``: reason -> how many elements are not served yet; ``scrubbed``: family
-    of identifiers -> distinct values replaced; ``learnt``: the driver node written, None when the version's own node explains everything;
+    stand for states -> how often; ``unmodelled``: path -> text, ``reasons``: path -> why; ``deferrals``: reason -> how many elements are not
+    served yet; ``scrubbed``: family of identifiers -> distinct values replaced; ``learnt``: the driver node written, None when the version's own
+    node explains everything;
     ``residue``: lines that still look like identifiers; ``cases``: the proof, one a view; ``written``: the files, or, when it is ``pending``,
     the folder of the proposal; ``compared``: what became of the elements of an earlier capture, where one was named.
     """
@@ -61,6 +62,7 @@ class Imported:
     pending: bool = False
     compared: Succession | None = None
     deferrals: dict[str, int] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
 
     @property
     def parity(self) -> bool:
@@ -183,6 +185,7 @@ def _run(space: Workspace, given: _Given, name: str | None, origin: captures.Sou
         compared=compared,
         notes=(*notes, *_doctype(space, given)),
         deferrals=made.deferrals,
+        reasons=made.reasons,
     )
 
 
