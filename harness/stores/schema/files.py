@@ -167,6 +167,7 @@ class Node(Base):
     version: DriverVersion
     parent: DriverVersion | None = None
     seen: list[DriverVersion] | None = None
+    only_seen: bool | None = None
     binary: DriverVersion | None = None
     dtd: str | None = None
     declaration: str | None = None
