@@ -243,7 +243,7 @@ PAGES = frozenset(("retired_pages.single_bit", "retired_pages.double_bit"))
 ACCOUNTED = frozenset(("accounting.mode", "accounting.processes"))
 BRIDGE = frozenset(("bridge_chip.type", "bridge_chip.firmware"))
 OTHERWISE: dict[str, frozenset[str]] = {
-    **{f"retired_pages.{cause}.{part}": PAGES for cause in ("single_bit", "double_bit") for part in ("count", "list")},  # the cause is an argument
+    **{f"retired_pages.{cause}.{part}": PAGES for cause in ("single_bit", "double_bit") for part in ("count", "addresses", "list")},  # the cause is an argument
     "bridge_chip.type": BRIDGE,
     "bridge_chip.firmware": BRIDGE,
     "memory.used_bytes": frozenset(("memory.v1_used_bytes",)),  # before 510 used counts what is reserved
