@@ -213,7 +213,7 @@ ONLY_CALLED = frozenset((
     "bar1_memory.free_bytes", "clocks_throttle_reasons.supported_mask", "compute_capability.major", "compute_capability.minor", "ecc.default_mode",
     "ecc.errors.aggregate.double_bit.total", "ecc.errors.aggregate.single_bit.total", "ecc.errors.volatile.double_bit.total",
     "ecc.errors.volatile.single_bit.total", "fan.count", "gsp_firmware.default_mode", "gsp_firmware.mode", "memory.memory_bus_width",
-    "mig.max_devices", "num_gpu_cores", "pci.bus_id_legacy", "platform.module_id", "power.total_energy_consumption_mj", "hostname",
+    "mig.max_devices", "num_gpu_cores", "platform.module_id", "power.total_energy_consumption_mj", "hostname",
     "fan.min_speed_percent", "fan.max_speed_percent", "power.power_mizer_mode", "clocks.adaptive_clocking",
     *(f"clocks.offsets.{domain}.{what}_mhz" for domain in ("graphics", "memory") for what in ("min", "max", "set")),
 ))  # fmt: skip
@@ -243,7 +243,9 @@ PAGES = frozenset(("retired_pages.single_bit", "retired_pages.double_bit"))
 ACCOUNTED = frozenset(("accounting.mode", "accounting.processes"))
 BRIDGE = frozenset(("bridge_chip.type", "bridge_chip.firmware"))
 OTHERWISE: dict[str, frozenset[str]] = {
-    **{f"retired_pages.{cause}.{part}": PAGES for cause in ("single_bit", "double_bit") for part in ("count", "addresses", "list")},  # the cause is an argument
+    # the cause is an argument
+    **{f"retired_pages.{cause}.{part}": PAGES for cause in ("single_bit", "double_bit") for part in ("count", "addresses", "list")},
+    **dict.fromkeys(("gpu.id", "pci.bus_id"), frozenset(("pci.bus_id_legacy",))),  # 375 prints four digits of domain
     "bridge_chip.type": BRIDGE,
     "bridge_chip.firmware": BRIDGE,
     "memory.used_bytes": frozenset(("memory.v1_used_bytes",)),  # before 510 used counts what is reserved

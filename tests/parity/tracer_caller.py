@@ -52,6 +52,7 @@ DeviceGetVgpuHeterogeneousMode d pHeterogeneousMode:c_nvmlVgpuHeterogeneousMode_
 DeviceGetGspFirmwareVersion d version:text64!
 DeviceGetComputeMode d mode:u32
 DeviceGetCapabilities d caps:c_nvmlDeviceCapabilities_v1_t@1
+DeviceGetPciInfo_v2 d pci:nvmlPciInfo_t
 DeviceGetPciInfo_v3 d pci:nvmlPciInfo_t
 DeviceGetPciInfoExt d pci:nvmlPciInfoExt_v1_t@1
 DeviceGetMaxPcieLinkGeneration d maxLinkGen:u32
