@@ -32,11 +32,11 @@ def test_names_with_parentheses_are_names_and_a_torn_row_is_told_by_its_line(tak
     assert names == ["TITAN X (Pascal)", "NVIDIA RTX PRO 6000 Blackwell Server Edition"]
 
 
-def test_a_row_of_a_gpu_without_a_handle_is_kept_and_is_no_gpu(take: Take, ask: Ask):
-    """BL-022: the list is stored whole, its error row with it."""
+def test_a_row_of_a_gpu_without_a_handle_is_kept_and_is_no_gpu(take: Take):
+    """BL-022: the list is stored whole, its error row with it; the GPU in error is told."""
     taken = take(ODD + "Unable to determine the device handle for gpu 0000:04:00.0: Unknown Error\n")
     assert "Unable to determine the device handle for gpu 0000:04:00.0: Unknown Error" in (taken.space.captures / "x" / "transcript.txt").read_text()
-    assert ask(taken)[0].count() == 2
+    assert "GPU 2 (0000:04:00.0) is not there: 'Unknown Error'" in taken.out
 
 
 @pytest.mark.parametrize(
@@ -50,14 +50,25 @@ def test_a_list_keeps_its_gpus_however_it_was_passed_on(text: str, take: Take):
     assert (taken.status, taken.rendered("L")) == (0, listed(T4))
 
 
-@pytest.mark.parametrize("numbers", [(0, 2), (1,), (1, 0), (0, 0)])
-def test_a_list_whose_numbers_are_not_0_and_on_is_refused(numbers: tuple[int, ...], take: Take):
-    """A list cut by hand: a number is what a client asks by, so none is moved."""
-    taken = take("".join(f"GPU {number}: Tesla T4 (UUID: {UUID.format(place)})\n" for place, number in enumerate(numbers)))
+def test_two_lists_in_one_file_are_kept_as_edited(take: Take):
+    taken = take(listed(T4) * 2)
+    assert taken.status == 0
+    assert "edited: kept, not compared" in taken.out
+    assert "GPU numbers repeat" in taken.out
+
+
+def test_a_list_whose_numbers_go_back_is_refused(take: Take):
+    """A list that was sorted by something else: a number is what a client asks by, so none is moved."""
+    taken = take("".join(f"GPU {number}: Tesla T4 (UUID: {UUID.format(number)})\n" for number in (1, 0)))
     assert taken.status == 3
-    assert f"the list has GPUs {', '.join(map(str, numbers))}" in taken.err
     assert taken.err.count("\n") == 1
     assert not list(taken.space.root.iterdir())
+
+
+def test_a_list_that_skips_a_number_says_which_gpu_it_left_out(take: Take):
+    taken = take("".join(f"GPU {number}: Tesla T4 (UUID: {UUID.format(number)})\n" for number in (0, 2)))
+    assert taken.status == 0
+    assert "the list skips GPUs 1" in taken.out
 
 
 def test_a_list_beside_its_query_is_rendered_beside_it(take: Take):

@@ -36,14 +36,13 @@ def test_an_unknown_doctype_is_one_note_and_printed_again(take: Take):
     ],
 )
 def test_members_of_a_struct_that_lacks_one_are_kept_and_not_turned_into_another_reading(element: str, kept: set[str], take: Take):
-    taken = take(re.sub(rf"<{element}>.*?<", f"<{element}>[REDACTED]<", text_of(A100), count=1))
+    taken = take(re.sub(rf"<{element}>.*?<", f"<{element}>odd<", text_of(A100), count=1))
     assert taken.status == 0
     assert kept <= {path.rpartition("/")[2] for path in taken.unmodelled}
 
 
-@pytest.mark.parametrize("name", ["tesla-v100s-pcie-32gb_460.73.01_dataflux-cn-datakit_1", "tesla-v100-sxm3-32gb_410.104_microsoft-pai_1",
-                                  "geforce-rtx-3090_525.147.05_influxdata-telegraf_1", "tesla-p100-pcie-12gb_375.66_linkedin-tony_1",
-                                  "geforce-gt-730_384.111_microsoft-pai_1", "geforce-gtx-1070_384.66_microsoft-pai_6"])  # fmt: skip
+@pytest.mark.parametrize("name", ["tesla-p100-pcie-12gb_375.66_linkedin-tony_1", "geforce-gt-730_384.111_microsoft-pai_1",
+                                  "geforce-gtx-1070_384.66_microsoft-pai_6"])  # fmt: skip
 def test_what_no_call_answers_is_kept_and_counted(name: str, raw_capture, library_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("NVPARITY_LIBRARY", str(library_path))
     made = pipeline.run(Workspace(tmp_path), [raw_capture(f"qx/{name}.xml")])
