@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mocklib import fields as tables
-from tests.parity import expect_reference
+from tests.parity import expect_calls, expect_reference
 from tests.parity.expect_reference import CODES, NOTHING, Flat, Held, since
 
 WHOLE_NOT = frozenset({"pci", "platform", "states"})
@@ -91,6 +91,8 @@ def fields(values: Flat, states: Flat) -> dict[str, Held]:
 
 
 def _field(name: str, definition: tables.FieldDef, values: Flat, states: Flat) -> Held:
+    if states.get(name) == "redacted":
+        return _hidden(name, definition)
     if name in states and not name.startswith("fabric.health"):
         return CODES[states[name]], None
     if definition.source is not None:
@@ -101,6 +103,14 @@ def _field(name: str, definition: tables.FieldDef, values: Flat, states: Flat) -
     if given is None or given == "N/A":
         return NOTHING
     return _held(name, definition, given)
+
+
+def _hidden(name: str, definition: tables.FieldDef) -> Held:
+    """What the giver hid: nothing in a struct that has other members, which answer all the same; else not supported."""
+    structs = [expect_calls.feeds(function) for function, entry in expect_calls.functions().items() if "by" not in entry]
+    if definition.type not in ("u64", "i64", "string") or not any(name in members and len(members) > 1 for members in structs):
+        return NOTHING
+    return 0, "" if definition.type == "string" else 0
 
 
 def _held(name: str, definition: tables.FieldDef, given: Any) -> Held:

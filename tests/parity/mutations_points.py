@@ -266,7 +266,8 @@ def _other_list(random: Random, kind: str, value: Any) -> Any:
         return (*value, random.randrange(100_000, 200_000))
     if not value:
         return (Process(random.randrange(100_000, 200_000), 5 << 20, name="/usr/bin/new"),)
-    return (replace(value[0], used_bytes=value[0].used_bytes + (random.randrange(1, 9) << 20)), *value[1:])
+    used = value[0].used_bytes if value[0].used_bytes < 1 << 63 else 0  # all ones: not known
+    return (replace(value[0], used_bytes=used + (random.randrange(1, 9) << 20)), *value[1:])
 
 
 # ---- a row of the table
