@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from harness.stores import captures
 from harness.words.errors import EXIT_TABLE
 from tests.unit.skeleton import tree
 
@@ -42,12 +43,26 @@ def test_the_version_is_in_the_changelog() -> None:
     assert f"\n## {version[1]}" in (tree.ROOT / "CHANGELOG.md").read_text("utf-8")
 
 
-def test_the_output_on_the_first_screen_is_what_the_check_prints(library_path: Path) -> None:
+def test_the_rows_on_the_first_screen_are_what_the_check_prints(library_path: Path) -> None:
+    """Cell by cell: the page has fewer columns than a pipe gets, each as wide as the widest of all captures."""
+    (shown,) = re.findall(r"```text\n(.*?)```", README, re.DOTALL)
+    rows = [line.split() for line in shown.splitlines()[:-2]]
     variables = {**os.environ, "PYTHONPATH": str(tree.ROOT), "NVPARITY_LIBRARY": str(library_path)}
     variables.pop("COLUMNS", None)
-    (shown,) = re.findall(r"```text\n(.*?)```", README, re.DOTALL)
-    boards = [line.split()[0] for line in shown.splitlines()[1:-1]]  # an imported board of one's own is not on the page
-    check = [sys.executable, "-m", "harness.cli", "check", "--root", str(tree.ROOT), *boards]
+    check = [sys.executable, "-m", "harness.cli", "check", "--root", str(tree.ROOT), *(row[0] for row in rows[1:])]
     done = subprocess.run(check, capture_output=True, text=True, check=False, env=variables)
     assert (done.returncode, done.stderr) == (0, "")
-    assert [line.rstrip() for line in done.stdout.splitlines()] == shown.splitlines()
+    printed = [line.split() for line in done.stdout.splitlines()][: len(rows)]
+    columns = [printed[0].index(name) for name in rows[0]]
+    assert [[cells[column] for column in columns] for cells in printed] == rows
+
+
+def test_the_sum_on_the_first_screen_claims_no_more_than_there_is() -> None:
+    """A board of one's own adds to it."""
+    sums = re.search(r"^parity: (\d+) of (\d+) captures, (\d+) elements, 0 findings, (\d+) edited: not compared$", README, re.MULTILINE)
+    assert sums
+    equal, compared, elements, edited = map(int, sums.groups())
+    kinds = [captures.load_sidecar(path).kind for path in sorted((tree.ROOT / "captures").glob("*/sidecar.yaml"))]
+    assert equal == compared <= len(kinds) - kinds.count("edited")
+    assert edited <= kinds.count("edited")
+    assert elements > 0
