@@ -11,6 +11,7 @@ from rich.text import Text
 
 from harness.reports import document, table
 from harness.stages.importing import folder
+from harness.text import quoting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,7 +27,7 @@ def watched(outcomes: Iterable[Outcome], total: int, console: Console) -> Iterat
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("", total=total, file="")
         for outcome in outcomes:
-            progress.update(task, advance=1, file=outcome.files[0])
+            progress.update(task, advance=1, file=_named(outcome.files[0]))
             yield outcome
 
 
@@ -37,7 +38,7 @@ def summary(outcomes: list[Outcome], console: Console) -> None:
         rows.add_column(name, no_wrap=True)
     for kind in folder.OUTCOMES:
         for outcome in (one for one in outcomes if one.outcome == kind):
-            rows.add_row(Text(kind), Text(" + ".join(outcome.files)), Text(outcome.id or "-"), Text(_said(outcome)))
+            rows.add_row(Text(kind), Text(" + ".join(map(_named, outcome.files))), Text(outcome.id or "-"), Text(_named(_said(outcome))))
     console.width = max(console.width, console.measure(rows, options=console.options.update(max_width=table.MAX_WIDTH)).maximum)
     console.print(rows)
     console.print(Text(_line(outcomes)))
@@ -61,6 +62,11 @@ def _entry(outcome: Outcome) -> dict[str, Any]:
         node = None if made.learnt is None else made.learnt.version
         entry |= {"kind": made.kind, "driver": made.driver, "parity": made.parity, "readings": made.readings, "node": node, "residue": made.residue}
     return entry
+
+
+def _named(text: str) -> str:
+    """``text`` on one line: what does not print, as a line end in a file's name, is spelt out in quotes."""
+    return text if text.isprintable() else quoting.quote(text)
 
 
 def _said(outcome: Outcome) -> str:

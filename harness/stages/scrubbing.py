@@ -15,7 +15,9 @@ from harness.text.scrub import Residue, ScrubResult
 from harness.words.errors import InputError, MissingError, UsageError
 
 _STORED = re.compile(rb"\A(?:#[^\n]*\n|\s*\n)*format: [0-9]+\s*\n")
-_SHORT = re.compile(r"0x[0-9a-f]{1,6}")
+_SHORT = re.compile(r"0[xX][0-9a-fA-F]{1,6}")
+_PADDED = re.compile(r"0{10}[0-9a-fA-F]{6}0{16}")
+"""A placeholder of eight bytes in a key of sixteen: a profile's platform.fabric_guid."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,9 @@ def left(files: dict[str, bytes]) -> list[Left]:
 
 
 def _is_ours(found: Residue) -> bool:
-    """Is it a name that stands where an identifier might (``serial: gpu/serial``), or a placeholder as a number?"""
+    """Is it a name that stands where an identifier might (``serial: gpu/serial``), or a placeholder as a number or in a longer key?"""
+    if found.family == placeholders.UUID and _PADDED.fullmatch(found.text):
+        return True
     if found.family in (placeholders.SERIAL, placeholders.UUID):
         return not any(char.isdigit() for char in found.text)
     return found.family == placeholders.HEX and _SHORT.fullmatch(found.text) is not None

@@ -65,9 +65,9 @@ def place(name: str) -> Path:
 
 
 def ids(space: Workspace) -> list[str]:
-    """The ids for which something is pending, sorted."""
+    """The ids for which something is pending, sorted; hidden files, which a file manager or editor leaves, are none."""
     folder = space.root / FOLDER
-    return sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
+    return sorted(entry.name for entry in folder.iterdir() if not entry.name.startswith(".")) if folder.is_dir() else []
 
 
 def select(space: Workspace, names: tuple[str, ...]) -> list[str]:
@@ -130,8 +130,10 @@ def _load(path: Path) -> Proposal:
     if content.get("id") != path.parent.name or content.get("by") not in MAKERS or not isinstance(changes, list):
         raise InputError(f"{path}: `id` is the folder's name, `by` one of {', '.join(MAKERS)}, `changes` a list")
     findings = content.get("findings")
+    if findings is not None and (type(findings) is not int or findings < 0):
+        raise InputError(f"{found.where(('findings',))}: `findings` is how many there were, or null")
     read = tuple(_change(found, path.parent.name, number, entry) for number, entry in enumerate(changes))
-    return Proposal(path.parent.name, content["by"], str(content.get("why")), findings if isinstance(findings, int) else None, read)
+    return Proposal(path.parent.name, content["by"], str(content.get("why")), findings, read)
 
 
 def _change(found: strictyaml.Document, name: str, number: int, entry: Any) -> Change:

@@ -165,6 +165,63 @@ def test_a_manifest_that_is_none_refuses_the_folder_before_anything_is_written(s
     assert list(space.root.iterdir()) == []
 
 
+HEAD = "file\trepo\tpath\tcommit\tlicence\treal_or_edited\tnote"
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        (f"{HEAD}\tfile\na\tr\tp\tc\tl\treal\tn\tb\n", "1: column 'file' stands there twice"),
+        (f"{HEAD}\n./a\tr\tp\tc\tl\tEDITED\tn\n", "2: './a' is no file of the folder"),
+        (f'{HEAD}\n"a"\tr\tp\tc\tl\tEDITED\tn\n', "2: '\"a\"' is no file of the folder"),
+        (f"{HEAD}\n../a\tr\tp\tc\tl\treal\tn\n", "2: '../a' is no file of the folder"),
+        (f"{HEAD}\n\tr\tp\tc\tl\treal\tn\n", "2: '' is no file of the folder"),
+        (f"{HEAD}\na\tr\tp\tc\tl\treel\tn\n", "2: real_or_edited is 'reel'"),
+        (f"{HEAD}\na\tr\tp\tc\tl\t\tn\n", "2: real_or_edited is ''"),
+        (f"{HEAD}\na\tr\tp\tc\tl\treal\tone\u2028line\nb\n", "3: 1 cells"),
+    ],
+)
+def test_a_row_that_cannot_be_meant_is_refused_with_its_line(text: str, part: str, space: Workspace, given: Path, capsys: pytest.CaptureFixture[str]):
+    fill(given, a=query())
+    (given / "MANIFEST.tsv").write_text(text)
+    assert guard.run(["import", str(given), "--root", str(space.root)]) == 3
+    assert f"MANIFEST.tsv:{part}" in capsys.readouterr().err
+    assert list(space.root.iterdir()) == []
+
+
+@pytest.mark.parametrize("said", ["EDITED", "Edited: by hand", "edited"])
+def test_a_manifest_of_another_editor_says_the_same(said: str, space: Workspace, given: Path, capsys: pytest.CaptureFixture[str]):
+    fill(given, a=query())
+    text = f"{HEAD}\na\to/r\tp\tc\tl\t{said}\tn\nA\to/r\tp\tc\tl\treal\tn\n"
+    (given / "MANIFEST.tsv").write_bytes(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())
+    assert guard.run(["import", str(given), "--root", str(space.root)]) == 0
+    assert [captures.load(space.captures, name).sidecar.kind for name in space.ids()] == ["edited"]
+    assert "MANIFEST.tsv:3 names it, the folder has it not" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("data", "outcome"),
+    [
+        (gzip.compress(query())[:400], "refused"),
+        (gzip.compress(query())[:-20] + b"damaged in the middle", "refused"),
+        (gzip.compress(b"just a log\n"), "skipped"),
+        (b"PK\x03\x04 whatever", "skipped"),
+    ],
+    ids=["cut off", "damaged", "something else", "an archive"],
+)
+def test_a_damaged_gzip_file_may_have_been_a_capture_and_is_refused(data: bytes, outcome: str, space: Workspace, given: Path):
+    fill(given, a=data)
+    assert outcomes(space, given) == {("a",): (outcome, "")}
+
+
+def test_a_name_that_does_not_print_stays_on_its_line(space: Workspace, given: Path, capsys: pytest.CaptureFixture[str]):
+    (given / "one\nimported\x1b[2J").write_bytes(b"hello\n")
+    assert guard.run(["import", str(given), "--root", str(space.root)]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert len(said) == 3
+    assert '"one\\nimported\\u001b[2J"' in said[1]
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "part"),
     [

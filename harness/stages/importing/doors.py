@@ -28,6 +28,10 @@ _REPORT_HEAD = 16384
 _XML = re.compile(rb"(?:<\?xml[^>\n]*>\s*)?(?:<!DOCTYPE nvidia_smi_log[^>\n]*>\s*)?<nvidia_smi_log>.*?</nvidia_smi_log>[ \t]*\r?\n?", re.DOTALL)
 
 
+class ArchiveError(InputError):
+    """The file is packed as no door unpacks it; it may hold anything."""
+
+
 @dataclass(frozen=True)
 class Content:
     """What one door gave: the file's ``name`` for messages, ``data`` as nvidia-smi wrote it, and ``notes`` on how it was packed."""
@@ -56,7 +60,7 @@ def read(path: Path) -> Content:
 def plain(data: bytes, name: str) -> tuple[bytes, list[str]]:
     """The text in the file's bytes ``data``, and a note where it was packed.
 
-    Raises InputError for an archive and for a gzip file that is damaged or unpacks to more than `MAX_FILE`.
+    Raises ArchiveError for an archive, InputError for a gzip file that is damaged or unpacks to more than `MAX_FILE`.
     """
     packed = data.startswith(_GZIP)
     data = _gunzip(data, name) if packed else data
@@ -72,7 +76,8 @@ def name_of(path: Path) -> str:
 def unpack(data: bytes, name: str) -> Content:
     """The capture in the file's bytes ``data``.
 
-    Raises InputError for an archive, a gzip file that is damaged or unpacks to more than `MAX_FILE`, and a bug report without XML.
+    Raises ArchiveError for an archive, InputError for a gzip file that is damaged or unpacks to more than `MAX_FILE` and for a bug report
+    without XML.
     """
     data, notes = plain(data, name)
     if _REPORT.search(data, 0, _REPORT_HEAD):
@@ -123,7 +128,7 @@ def _refuse_archives(data: bytes, name: str) -> None:
     if data[start : start + len(magic)] == magic:
         kinds.append("a tar archive")
     if kinds:
-        raise InputError(f"{name}: {kinds[0]}; unpack it and give the files, or the folder that holds them")
+        raise ArchiveError(f"{name}: {kinds[0]}; unpack it and give the files, or the folder that holds them")
 
 
 def _cut(data: bytes, name: str) -> tuple[bytes, str]:

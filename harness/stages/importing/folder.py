@@ -17,7 +17,7 @@ from harness.stores.captures import Source as Origin
 from harness.text import joining
 from harness.text.document import Document
 from harness.text.listing import Listing
-from harness.words.errors import EXIT_GATE, InputError, NvparityError
+from harness.words.errors import EXIT_GATE, InputError, NvparityError, did_you_mean
 from harness.words.version import DriverVersion
 
 if TYPE_CHECKING:
@@ -91,8 +91,9 @@ def plan(folder: Path, origin: Origin, *, edited: bool = False) -> Plan:
             files.append(found)
         else:
             settled.append(found)
-    missing = [name for name in rows if name not in names]
-    settled += [Outcome((name,), SKIPPED, reason=f"{manifest.NAME}:{rows[name].line} names it, the folder has it not") for name in missing]
+    for name in (name for name in rows if name not in names):
+        reason = f"{manifest.NAME}:{rows[name].line} names it, the folder has it not{did_you_mean(name, names)}"
+        settled.append(Outcome((name,), SKIPPED, reason=reason))
     first: dict[str, _File] = {}
     copies: dict[str, list[str]] = {}
     for file in sorted(files, key=lambda file: (file.edited, file.path)):
@@ -145,11 +146,13 @@ def _look(folder: Path, name: str, row: manifest.Row | None, origin: Origin, edi
     try:
         data = doors.read_bytes(path)
         manifest.check(row, data, name)
+        content = doors.unpack(data, str(path))
+    except doors.ArchiveError as error:
+        return Outcome((name,), SKIPPED, reason=_plain(str(error), path))
     except InputError as error:
         return Outcome((name,), REFUSED, reason=_plain(str(error), path), status=error.exit_status)
+    data = content.data
     try:
-        content = doors.unpack(data, str(path))
-        data = content.data
         text = source.read(data, str(path), edited=edited)
     except InputError as error:
         reason = _plain(str(error), path)

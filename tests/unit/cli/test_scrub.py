@@ -117,6 +117,8 @@ def test_what_the_repository_stores_is_clean(folder: str, capsys: pytest.Capture
         ("captures/t4-x1_595.91.07/transcript.txt", "GPU-00000000-0000-0000-0000-000000000000", UUID),
         ("captures/a100-sxm4-40gb-x1_570.148.08/transcript.txt", "0000000000001", "1650522003820"),
         ("profiles/h100-sxm5-x8_580.105.08.yaml", "pdi: 0x1\n", "pdi: 0xb10cbc14dec8c521\n"),
+        ("profiles/b200-x8_580.105.08.yaml", "pdi: 0xB\n", "pdi: 0xB10CBC14DEC8C521\n"),
+        ("profiles/b200-x8_580.105.08.yaml", "00000000000000020000000000000000", "b10cbc14dec8c5210000000000000000"),
         ("profiles/geforce-gt-1030-x1_470.74.yaml", FIRST, UUID),
     ],
 )

@@ -79,6 +79,8 @@ def test_a_proposal_reaches_nothing_but_its_capture_and_driver_nodes(file: str, 
         ("by: derive", "by: hand", "`by` one of import, derive, migrate"),
         ("why:", "wy:", "'wy' is no key here .did you mean 'why'"),
         ("  to: null", "  to: x", "`from` and `to` are sha256"),
+        ("findings: null", "findings: many", "proposal.yaml:5: `findings` is how many there were, or null"),
+        ("findings: null", "findings: true", "proposal.yaml:5: `findings` is how many there were, or null"),
     ],
 )
 def test_a_proposal_that_is_not_sound_is_refused(old: str, new: str, said: str, space: Workspace):
@@ -86,6 +88,11 @@ def test_a_proposal_that_is_not_sound_is_refused(old: str, new: str, said: str, 
     path.write_text(path.read_text("utf-8").replace(old, new, 1), "utf-8")
     with pytest.raises(InputError, match=said):
         pending.read(space, "a")
+
+
+def test_what_is_hidden_is_no_proposal(space: Workspace):
+    (space.root / pending.FOLDER / ".DS_Store").write_bytes(b"x")
+    assert pending.ids(space) == ["a"]
 
 
 def test_a_folder_that_is_no_proposal_is_named(space: Workspace):
