@@ -42,8 +42,8 @@ def command(
     A rule (golden/rules.yaml) that is expired or does nothing fails the gate by name.
     Outside a workspace the boards shipped with nvparity are checked.
     """
-    if json_file == junit_file == "-":
-        raise UsageError("--json and --junit cannot both go to standard output")
+    if json_file is not None and json_file == junit_file:
+        raise UsageError(f"--json and --junit cannot both go to {'standard output' if json_file == '-' else json_file}")
     space = _workspace(root)
     if halves := staging.interrupted(space):
         raise GateError(f"{', '.join(halves)}: half done by a command that was killed; nvparity pending takes it back")

@@ -55,7 +55,9 @@ def serve(profile: str, library: Path, folder: Path) -> Served:
 
 def _measured(cases: Sequence[Case], times: Mapping[str, Times], counts: Mapping[str, float]) -> list[Measured]:
     return [
-        Measured(case.name, case.function, case.kind, times[case.name].code, times[case.name].ns, times[case.name].empty_ns, counts.get(case.name))
+        Measured(
+            case.name, case.function, case.kind, times[case.name].code, times[case.name].ns, times[case.name].empty_ns, counts.get(case.name)
+        )
         for case in cases
     ]
 

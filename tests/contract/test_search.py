@@ -66,7 +66,9 @@ def test_a_profile_that_was_touched_but_not_changed_is_still_served(nvml: Nvml, 
     assert capfd.readouterr().err == ""
 
 
-def test_a_profile_that_changed_gets_the_default_and_one_line_with_the_command(nvml: Nvml, profile: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_profile_that_changed_gets_the_default_and_one_line_with_the_command(
+    nvml: Nvml, profile: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     compiled(profile, profile.with_suffix(".nvpimg"), "stale")
     profile.write_text("version: '1.1'\n", encoding="utf-8")
     assert served(nvml) != "stale"

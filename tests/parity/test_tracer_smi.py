@@ -59,7 +59,9 @@ def printed(
     return drivers.load(ROOT).resolve(VERSIONS[request.param]), run
 
 
-def test_every_value_stands_where_the_tables_say_and_every_byte_is_builtins(printed: tuple[Driver, Callable[[ImageSpec], bytes]], served: Served):
+def test_every_value_stands_where_the_tables_say_and_every_byte_is_builtins(
+    printed: tuple[Driver, Callable[[ImageSpec], bytes]], served: Served
+):
     driver, run = printed
     spec = tracer_values.spec_of(driver)
     real = run(spec)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 import re
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -68,7 +70,7 @@ def load(path: Path, *, needed: bool = False) -> list[Rule]:
 
     Raises InputError with file and line.
     """
-    if not needed and not path.is_file():
+    if not needed and not os.path.lexists(path):
         return []
     document = strictyaml.load_file(path, kind="rules")
     loaded = document.value
@@ -129,7 +131,7 @@ def _tolerance(where: str, given: Any) -> tuple[float | None, str]:
     if given is None:
         return None, ""
     match = None if isinstance(given, bool) else _NUMBER.fullmatch(str(given))
-    if match is None or float(match[1]) <= 0:
+    if match is None or not 0 < float(match[1]) < math.inf:
         raise InputError(f"{where}: within {given!r} is no number above zero with the unit that the element is printed with, such as 1 C or 0.5 W")
     return float(match[1]), match[2].strip()
 
@@ -144,6 +146,6 @@ def _globs(where: str, entry: dict[Any, Any], name: str) -> tuple[str, ...]:
 def _version(where: str, given: Any) -> tuple[int, ...] | None:
     if given is None:
         return None
-    if not isinstance(given, str) or not re.fullmatch(r"\d+(\.\d+)*", given):
+    if not isinstance(given, str) or not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})*", given):
         raise InputError(f'{where}: expires {given!r} is not a version of nvparity in quotes, such as "0.3"')
     return tuple(int(part) for part in given.split("."))

@@ -60,7 +60,6 @@ def _states() -> dict[str, Any]:
         "additionalProperties": {"enum": sorted(state.value for state in State if state.in_profile)},
     }
 
-
 GPU_STATES = tuple(state.value for state in State if state is State.UNCAPTURED or state.code not in (None, State.NOT_SUPPORTED.code))
 """What ``state`` of a device may be: uncaptured, or why its handle is not given."""
 
