@@ -16,10 +16,11 @@ import pytest
 from rich.console import Console
 
 from harness.cli import guard, reviewing
-from harness.stages.importing import pipeline
+from harness.stages.importing import pipeline, staging
 from harness.stages.review import deciding
 from harness.stores import captures, goldens, pending
 from harness.stores.workspace import Workspace
+from harness.words.errors import GateError
 
 ROOT = Path(__file__).resolve().parents[2]
 ID, OTHER = "t4-x1_595.91.07", "a100-sxm4-40gb-x1_570.148.08"
@@ -209,6 +210,26 @@ def test_a_proposal_whose_files_changed_since_is_refused_whole(space: Workspace,
     assert run("accept", "--all") == 1
     assert f"profiles/{OTHER}.yaml: changed since {OTHER} was proposed" in capsys.readouterr().err
     assert state(space.root) == before
+
+
+@pytest.mark.parametrize("first", ["accept", "reject"])
+@pytest.mark.parametrize("second", ["accept", "reject"])
+def test_of_two_decisions_at_once_the_first_stands(first: str, second: str, space: Workspace, again: None, monkeypatch: pytest.MonkeyPatch):
+    decide = {"accept": lambda: deciding.accept(space, [ID], "Ada", "good"), "reject": lambda: deciding.reject(space, [ID], "Bob", "bad")}
+    stood: list[goldens.Golden] = []
+    settle = staging.settle
+
+    def overtaken(*arguments: object) -> object:
+        monkeypatch.setattr(staging, "settle", settle)
+        decide[first]()
+        stood.append(goldens.load(space.golden / f"{ID}.yaml"))
+        return settle(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(staging, "settle", overtaken)
+    with pytest.raises(GateError, match=f"pending/{ID}: another command decided or changed it meanwhile; nothing was written"):
+        decide[second]()
+    assert [goldens.load(space.golden / f"{ID}.yaml")] == stood
+    assert guard.run(["check", "--root", str(space.root)]) == 0
 
 
 def test_a_proposed_file_that_was_edited_is_not_accepted_and_can_be_rejected(space: Workspace, again: None, run, capsys: Capsys):

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 def accept(space: Workspace, names: Sequence[str], by: str, why: str | None = None) -> list[Proposal]:
     """Put the proposals ``names`` in place of what is there, all of them or none; ``why`` is the proposal's own reason when None.
 
-    Raises GateError for one whose files have changed since it was made, two that would change one file, or a driver node that would no longer
-    print a capture imported since.
+    Raises GateError for one whose files have changed since it was made, one that another command decided meanwhile, two that would change one
+    file, or a driver node that would no longer print a capture imported since.
     """
     staging.sweep(space)
     proposals = [pending.load(space, name) for name in names]
@@ -50,7 +50,7 @@ def accept(space: Workspace, names: Sequence[str], by: str, why: str | None = No
 def reject(space: Workspace, names: Sequence[str], by: str, why: str) -> list[tuple[Proposal, bool]]:
     """Take the proposals ``names`` away, all of them or none, and whether a golden keeps the reason: where the capture has one.
 
-    Raises InputError for one that is not sound, after which its folder is left alone.
+    Raises InputError for one that is not sound, after which its folder is left alone, GateError for one that another command decided meanwhile.
     """
     if not why.strip():
         raise UsageError("a rejection needs its reason: --reason TEXT")
@@ -66,7 +66,7 @@ def reject(space: Workspace, names: Sequence[str], by: str, why: str) -> list[tu
                 others = tuple(one for one in golden.rejected if one.files != note.files)
                 goldens.write(staged.golden, replace(golden, rejected=(*others, note)))
         places = [Path(space.golden.name, f"{proposal.id}.yaml") for proposal in proposals]
-        staging.settle(staged, space, places, [pending.place(proposal.id) for proposal in proposals])
+        staging.settle(staged, space, places, [pending.place(proposal.id) for proposal in proposals], lambda: _check_undecided(space, proposals))
     _tidy(space)
     return list(zip(proposals, kept, strict=True))
 
@@ -153,6 +153,7 @@ def _places(space: Workspace, proposal: Proposal) -> list[Path]:
 
 def _ready(staged: Workspace, space: Workspace, proposals: Sequence[Proposal]) -> None:
     """Refuse what would overwrite a change that the proposal has not seen."""
+    _check_undecided(space, proposals)
     for proposal in proposals:
         moved = stale(space, proposal)
         if moved:
@@ -161,6 +162,14 @@ def _ready(staged: Workspace, space: Workspace, proposals: Sequence[Proposal]) -
                 f"have it proposed again (nvparity {proposal.by}) or reject it"
             )
     sources.write(space, staged)
+
+
+def _check_undecided(space: Workspace, proposals: Sequence[Proposal]) -> None:
+    """Refuse proposals that another command accepted, rejected or made anew since they were read: with them the golden may have changed."""
+    for proposal in proposals:
+        place = pending.place(proposal.id)
+        if not (space.root / place / pending.PROPOSAL).is_file() or pending.read(space, proposal.id) != proposal:
+            raise GateError(f"{place}: another command decided or changed it meanwhile; nothing was written, see nvparity pending")
 
 
 def _tidy(space: Workspace) -> None:
