@@ -178,7 +178,7 @@ def test_every_key_and_element_can_be_told_as_json(capsys: pytest.CaptureFixture
         ("t4:gpu[x]/uuid", "[x] is no index"),
         ("t4:", "an empty path"),
         ("t44:uuid", "'t44' is no id, short name, board or file (did you mean 't4'"),
-        ("l40s", "nvparity import makes one of what nvidia-smi -q -x prints"),
+        ("gtx999", "nvparity import makes one of what nvidia-smi -q -x prints"),
         ("nothing.yaml:uuid", "nothing.yaml: no such profile file"),
     ],
 )
