@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from rich.cells import cell_len, set_cell_size
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-from rich.table import Table
 from rich.text import Text
 
-from harness.reports import document, table
+from harness.reports import document
 from harness.stages.importing import folder
 from harness.text import quoting
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from harness.stages.importing.folder import Outcome
+
+
+HEADS = ("outcome", "file", "capture", "reason")
 
 
 def watched(outcomes: Iterable[Outcome], total: int, console: Console) -> Iterator[Outcome]:
@@ -33,14 +36,12 @@ def watched(outcomes: Iterable[Outcome], total: int, console: Console) -> Iterat
 
 def summary(outcomes: list[Outcome], console: Console) -> None:
     """Print the outcomes on ``console``, those of one kind together, and a last line that counts them."""
-    rows = Table(box=None, pad_edge=False)
-    for name in ("outcome", "file", "capture", "reason"):
-        rows.add_column(name, no_wrap=True)
-    for kind in folder.OUTCOMES:
-        for outcome in (one for one in outcomes if one.outcome == kind):
-            rows.add_row(Text(kind), Text(" + ".join(map(_named, outcome.files))), Text(outcome.id or "-"), Text(_named(_said(outcome))))
-    console.width = max(console.width, console.measure(rows, options=console.options.update(max_width=table.MAX_WIDTH)).maximum)
-    console.print(rows)
+    listed = [one for kind in folder.OUTCOMES for one in outcomes if one.outcome == kind]
+    rows = [HEADS, *((one.outcome, " + ".join(map(_named, one.files)), one.id or "-", _named(_said(one))) for one in listed)]
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:  # the last cell is not filled up to the longest reason: a terminal would fold the blanks into empty lines
+        line = "  ".join([*map(set_cell_size, row[:-1], widths[:-1]), row[-1]])
+        console.print(Text(line.rstrip(), style="bold" if row is HEADS else ""), soft_wrap=True)
     console.print(Text(_line(outcomes)))
 
 
