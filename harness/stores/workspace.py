@@ -144,6 +144,8 @@ class Workspace:
             if found is not None:
                 return space.profile_path(found)
             known += [*short, *ids]
+        if any(reference in space.ids() for space in (self, Workspace(shipped()))):
+            raise InputError(f"{reference} is a capture without a profile, nothing can serve it; nvparity show {reference} says why")
         hint = references.near(reference, known)
         raise InputError(f"no profile {reference!r}: not an id, a short name or a path{hint}; {HELP}")
 

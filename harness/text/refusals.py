@@ -46,7 +46,7 @@ def not_a_capture(text: str, name: str, view: str = "-q -x") -> InputError:
             if "NVML init" in what:
                 reason = reason.lower()
             return InputError(f"{name}: not an nvidia-smi capture: {what.format(reason)}")
-    element = _ELEMENT.search(head)
+    element = _ELEMENT.search(head) if head.lstrip("\ufeff \t\r\n").startswith("<") else None  # notes and programs have a `<` somewhere too
     if element:
         return InputError(f"{name}: not an nvidia-smi capture: it is XML or HTML with <{element[1]}>")
     first = next((line.strip() for line in head.split("\n") if line.strip()), "")

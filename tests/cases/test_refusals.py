@@ -31,6 +31,7 @@ def refused(taken: Taken, *words: str, status: int = 3) -> None:
         ("==============NVSMI LOG==============\n\nTimestamp : x\n", ["`nvidia-smi -q` text"]),
         ("+---------------+\n| NVIDIA-SMI 535 |\n", ["table"]),
         ("<html><body>404</body></html>", ["XML or HTML with <html>"]),
+        ("# Notes\n\nsee <id>\n", ["it starts '# Notes'", "capture with `nvidia-smi -q -x`"]),
     ],
 )
 def test_a_message_in_place_of_a_capture_is_named(text: str, words: list[str], take: Take):
@@ -55,7 +56,7 @@ def test_a_file_cut_off_in_its_last_tags_is_cut_off(end: str, take: Take):
 def test_a_query_whose_driver_is_not_said_is_refused(take: Take):
     """Nothing is assumed about what printed it."""
     given = text_of(T4)
-    refused(take(swap(given, ("\t<driver_version>595.91.07</driver_version>\n", ""))), "driver_version")
+    refused(take(swap(given, ("\t<driver_version>595.91.07</driver_version>\n", ""))), "given.xml: the capture has no driver_version")
 
 
 def test_several_captures_in_one_file_are_refused_by_the_line_of_the_second(take: Take):

@@ -32,6 +32,9 @@ def inspect(space: Workspace, name: str) -> dict[str, Any]:
     if captures.exists(space.captures, path.stem):
         found["capture"] = _capture(space, path.stem)
         found["golden"] = _golden(space, path.stem)
+        told = captures.load_sidecar(space.captures / path.stem / captures.SIDECAR).driver
+        if told is None and "(" not in found["profile"]["layout"]:  # a list does not say its driver: the profile has the default
+            found["profile"]["layout"] += " (assumed)"
     return found
 
 

@@ -80,8 +80,9 @@ class KnownError(InputError):
 
 @dataclass(frozen=True)
 class _Given:
-    """The files, by view: raw bytes, scrubbed bytes, and what the scrubbed bytes say; ``packed``: how they came."""
+    """The files, by view: names for messages, raw bytes, scrubbed bytes, and what the scrubbed bytes say; ``packed``: how they came."""
 
+    names: dict[str, str]
     raw: dict[str, bytes]
     scrubbed: dict[str, bytes]
     texts: dict[str, Source]
@@ -226,7 +227,10 @@ def _check_new(space: Workspace, given: _Given) -> None:
 
 def _make(staged: Workspace, given: _Given, name: str) -> Made:
     """Derive the profile and write it; one that cannot be made from a capture changed by hand is left out, and a note says why."""
-    due = making.due(given.texts, name, staged.root)
+    try:
+        due = making.due(given.texts, name, staged.root)
+    except InputError as error:
+        raise InputError(f"{given.names[source.view(given.first)]}: {error}") from None
     if isinstance(due, str):
         leaves = source.leaves(given.first)
         return Made("", {"elements": len(leaves), "redacted": len(source.redacted(leaves))}, {}, {}, {}, (f"no profile: {due}",))
@@ -266,7 +270,7 @@ def _read(given: list[Content], *, edited: bool) -> _Given:
         source.check_identity(query, views[VIEW_QUERY])
     if isinstance(query, Document) and isinstance(rows, Listing):
         joining.join(query, rows, (views[VIEW_QUERY], views[VIEW_LIST]))
-    return _Given(ordered, dict(cleaned.files), texts, cleaned.report, tuple(note for one in given for note in one.notes))
+    return _Given(views, ordered, dict(cleaned.files), texts, cleaned.report, tuple(note for one in given for note in one.notes))
 
 
 def _products(space: Workspace) -> dict[str, str]:

@@ -30,7 +30,7 @@ def _schema_errors(document: Document) -> Iterator[tuple[int, str]]:
     from harness.stores.schema import model
 
     if not isinstance(document.value, dict):
-        yield 1, "a profile is a mapping with version, system, device_defaults and devices"
+        yield 1, "a profile is a mapping with version, system, device_defaults and devices; nvparity import makes one of what nvidia-smi prints"
         return
     try:
         model.profile_model().model_validate(document.value)

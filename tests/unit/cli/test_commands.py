@@ -11,6 +11,7 @@ import pytest
 
 from harness.cli import guard
 from mocklib import image
+from tests.unit.text import samples
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -35,13 +36,41 @@ def test_list_says_driver_gpus_kind_views_and_short_names(monkeypatch: pytest.Mo
 
 
 def test_list_chooses_its_columns_by_the_width(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
-    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("COLUMNS", "80")
     assert run("list") == 0
     *rows, last = capsys.readouterr().out.splitlines()
     assert rows[0].split()[:2] == ["id", "short"]
     assert "has" not in rows[0].split()
-    assert max(map(len, rows)) <= 60
-    assert last.startswith("not shown in 60 columns: ")
+    assert max(map(len, rows)) <= 80
+    assert last.startswith("not shown in 80 columns: ")
+
+
+def test_show_says_that_the_driver_of_a_list_alone_is_assumed(capsys: pytest.CaptureFixture[str]):
+    assert run("show", "h200-x4_nodrv") == 0
+    assert capsys.readouterr().out.splitlines()[0] == "h200-x4_nodrv: driver 550.163.01, layout 550.163.01 (assumed)"
+
+
+def test_a_capture_without_a_profile_is_not_called_unknown(capsys: pytest.CaptureFixture[str]):
+    assert run("render", "a100-pcie-40gb-x2_nodrv") == 3
+    assert "a100-pcie-40gb-x2_nodrv is a capture without a profile" in capsys.readouterr().err
+
+
+def test_a_capture_in_place_of_a_profile_is_pointed_at_the_import(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "query.xml"
+    path.write_text(samples.query(1))
+    assert run("render", str(path)) == 3
+    assert "nvparity import makes one" in capsys.readouterr().err
+
+
+def test_the_summary_of_a_folder_fills_no_line_with_blanks(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    (tmp_path / "given").mkdir()
+    (tmp_path / "given" / "a.md").write_text("hello\n")
+    (tmp_path / "given" / "empty.xml").write_text("")
+    assert guard.run(["import", str(tmp_path / "given"), "--root", str(tmp_path)]) == 0
+    *rows, _ = capsys.readouterr().out.splitlines()
+    assert len(rows) == 3
+    assert all(row == row.rstrip() for row in rows)
+    assert len({len(row) for row in rows}) > 1
 
 
 def test_list_as_json(capsys: pytest.CaptureFixture[str]):
