@@ -17,14 +17,19 @@ from harness.words.errors import InputError, MissingError, UsageError
 HELP = "nvparity list names what there is, nvparity import makes one of what nvidia-smi -q -x prints"
 ID_SHAPE = re.compile(r"[A-Za-z0-9._-]{1,128}")
 
+RESERVED = {"boards": "profiles/boards.yaml", "rules": "golden/rules.yaml", "sources.md": "captures/SOURCES.md", "readme.md": "captures/README.md"}
+"""Ids, in lower case, whose files would take the place of files of the workspace's own."""
+
 
 def check_id(name: str) -> str:
-    """``name`` itself when it may name a capture: letters, digits, ``.``, ``_``, ``-``, not hidden, not a parent folder.
+    """``name`` itself when it may name a capture: letters, digits, ``.``, ``_``, ``-``, not hidden, not a parent folder, not `RESERVED`.
 
     Raises UsageError otherwise.
     """
     if not ID_SHAPE.fullmatch(name) or name.startswith("."):
         raise UsageError(f"id {name!r}: an id is 1 to 128 letters, digits, '.', '_' or '-' and does not start with '.'")
+    if name.lower() in RESERVED:
+        raise UsageError(f"id {name!r}: its files would be taken for {RESERVED[name.lower()]}; choose another id")
     return name
 
 

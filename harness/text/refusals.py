@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from harness.text import quoting, rawbytes
 from harness.words.errors import InputError
 
 # Texts of nvidia-smi and of what stands around it when it fails, from reports of users; the NVML reason is quoted.
@@ -50,4 +51,9 @@ def not_a_capture(text: str, name: str, view: str = "-q -x") -> InputError:
     if element:
         return InputError(f"{name}: not an nvidia-smi capture: it is XML or HTML with <{element[1]}>")
     first = next((line.strip() for line in head.split("\n") if line.strip()), "")
-    return InputError(f"{name}: not an nvidia-smi capture: it starts {first[:60]!r}; capture with `nvidia-smi {view}`")
+    return InputError(f"{name}: not an nvidia-smi capture: it starts {_shown(first[:60])}; capture with `nvidia-smi {view}`")
+
+
+def _shown(text: str) -> str:
+    """``text`` in quotes; a byte that is none of UTF-8, or does not print, as its number."""
+    return quoting.quote(text) if rawbytes.has_odd_bytes(text) else repr(text)

@@ -25,6 +25,7 @@ _ARCHIVES = ((b"PK\x03\x04", "a zip archive"), (b"BZh", "a bzip2 file"), (b"\xfd
 _TAR = (257, b"ustar")
 _REPORT = re.compile(rb"Start of NVIDIA bug report log file|nvidia-bug-report\.sh Version")
 _REPORT_HEAD = 16384
+_BEGIN = b"<nvidia_smi_log>"
 _XML = re.compile(rb"(?:<\?xml[^>\n]*>\s*)?(?:<!DOCTYPE nvidia_smi_log[^>\n]*>\s*)?<nvidia_smi_log>.*?</nvidia_smi_log>[ \t]*\r?\n?", re.DOTALL)
 
 
@@ -58,14 +59,20 @@ def read(path: Path) -> Content:
 
 
 def plain(data: bytes, name: str) -> tuple[bytes, list[str]]:
-    """The text in the file's bytes ``data``, and a note where it was packed.
+    """The text in the file's bytes ``data``, and notes on how it was packed.
 
     Raises ArchiveError for an archive, InputError for a gzip file that is damaged or unpacks to more than `MAX_FILE`.
     """
-    packed = data.startswith(_GZIP)
-    data = _gunzip(data, name) if packed else data
+    notes: list[str] = []
+    if data.startswith(_GZIP):
+        data, rest = _gunzip(data, name)
+        if data.startswith(_GZIP):
+            raise InputError(f"{name}: packed with gzip twice; unpack it once")
+        notes.append("unpacked from gzip")
+        if rest.strip(b"\0"):
+            notes.append(f"left out the {len(rest)} bytes behind the gzip data")
     _refuse_archives(data, name)
-    return data, ["unpacked from gzip"] if packed else []
+    return data, notes
 
 
 def name_of(path: Path) -> str:
@@ -102,8 +109,8 @@ def read_bytes(path: Path) -> bytes:
     return data
 
 
-def _gunzip(data: bytes, name: str) -> bytes:
-    """All members of a gzip file, one behind the other."""
+def _gunzip(data: bytes, name: str) -> tuple[bytes, bytes]:
+    """All members of a gzip file, one behind the other, and the bytes behind them that are none."""
     parts: list[bytes] = []
     size = 0
     rest = data
@@ -119,7 +126,7 @@ def _gunzip(data: bytes, name: str) -> bytes:
         if not member.eof:
             raise InputError(f"{name}: the gzip file ends in the middle; fetch or pack it again")
         rest = member.unused_data
-    return b"".join(parts)
+    return b"".join(parts), rest
 
 
 def _refuse_archives(data: bytes, name: str) -> None:
@@ -134,7 +141,10 @@ def _refuse_archives(data: bytes, name: str) -> None:
 def _cut(data: bytes, name: str) -> tuple[bytes, str]:
     """The one capture in a bug report, and a note of where it stood."""
     found = list(_XML.finditer(data))
-    places = [data.count(b"\n", 0, match.start()) + 1 for match in found]
+    places = [_line(data, match.start()) for match in found]
+    torn = _torn(data, found)
+    if torn:
+        raise InputError(f"{name}: a bug report whose XML from line {torn[0]} on has no end; make the report again, or cut out a capture that is whole")
     if not found:
         raise InputError(
             f"{name}: a bug report that holds only the text view (`nvidia-smi -q`), no XML; on that node run `nvidia-smi -q -x > query.xml`"
@@ -144,3 +154,13 @@ def _cut(data: bytes, name: str) -> tuple[bytes, str]:
         listed = ", ".join(map(str, places))
         raise InputError(f"{name}: a bug report with {len(found)} captures, at lines {listed}; cut out the one to import")
     return found[0].group(), f"cut from line {places[0]} of a bug report"
+
+
+def _torn(data: bytes, found: list[re.Match[bytes]]) -> list[int]:
+    """The lines of captures that begin and do not end: all beginnings but the last one in each of ``found``."""
+    whole = {match.start() + match.group().rindex(_BEGIN) for match in found}
+    return [_line(data, match.start()) for match in re.finditer(re.escape(_BEGIN), data) if match.start() not in whole]
+
+
+def _line(data: bytes, offset: int) -> int:
+    return data.count(b"\n", 0, offset) + 1

@@ -59,10 +59,23 @@ def test_a_gzip_bomb_is_refused_before_it_is_unpacked(monkeypatch: pytest.Monkey
         doors.unpack(gzip.compress(b"a" * 600) * 2, "x")
 
 
-@pytest.mark.parametrize(("data", "part"), [(gzip.compress(XML)[:-9], "ends in the middle"), (b"\x1f\x8b" + b"junk" * 9, "damaged gzip file")])
+@pytest.mark.parametrize(
+    ("data", "part"),
+    [
+        (gzip.compress(XML)[:-9], "ends in the middle"),
+        (b"\x1f\x8b" + b"junk" * 9, "damaged gzip file"),
+        (gzip.compress(gzip.compress(XML)), "packed with gzip twice; unpack it once"),
+    ],
+)
 def test_a_broken_gzip_file_is_refused(data: bytes, part: str):
     with pytest.raises(InputError, match=part):
         doors.unpack(data, "x.gz")
+
+
+def test_what_stands_behind_the_gzip_data_is_told_but_for_padding():
+    packed = gzip.compress(XML)
+    assert doors.unpack(packed + bytes(512), "x").notes == ("unpacked from gzip",)
+    assert doors.unpack(packed + b"junk\n", "x") == doors.Content("x", XML, ("unpacked from gzip", "left out the 5 bytes behind the gzip data"))
 
 
 def archive(kind: str) -> bytes:
@@ -101,6 +114,14 @@ def test_the_same_xml_twice_in_a_bug_report_is_one_and_two_are_refused_with_thei
     assert doors.unpack(HEAD + XML + XML, "x").data == XML
     with pytest.raises(InputError, match="2 captures, at lines 10, 15; cut out"):
         doors.unpack(HEAD + XML + XML.replace(b'"0"', b'"1"'), "x")
+
+
+@pytest.mark.parametrize("more", [b"", XML])
+def test_a_capture_without_end_in_a_bug_report_is_told_with_its_line(more: bytes):
+    with pytest.raises(InputError, match="whose XML from line 12 on has no end"):
+        doors.unpack(HEAD + XML[: XML.index(b"</nvidia_smi_log>")] + b"\n" + more, "x")
+    with pytest.raises(InputError, match=r"from line [0-9]+ on has no end"):
+        doors.unpack(HEAD + XML + b"<nvidia_smi_log>\n", "x")
 
 
 def test_a_file_that_is_too_large_or_not_there_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -74,7 +74,7 @@ def test_ids_may_be_any_letters_digits_dots_dashes(name: str):
     assert check_id(name) == name
 
 
-@pytest.mark.parametrize("name", ["", ".hidden", "..", "a/b", "a b", "é", "x" * 129, "a\n"])
+@pytest.mark.parametrize("name", ["", ".hidden", "..", "a/b", "a b", "é", "x" * 129, "a\n", "boards", "rules", "SOURCES.md", "README.md", "Boards"])
 def test_other_ids_are_usage_errors(name: str):
     with pytest.raises(UsageError):
         check_id(name)

@@ -44,6 +44,7 @@ def test_an_empty_file_is_called_empty(data):
         ("+-----------------------------+\n| NVIDIA-SMI 550 |\n", "table"),
         ("<html>\n<body>404</body></html>", "<html>"),
         ("index, name\n0, A100\n", "it starts 'index, name'"),
+        ("\x7fELF\x02\n", r'it starts "\\u007fELF\\x02"'),
     ],
 )
 def test_what_it_is_instead_is_named(text, said):
