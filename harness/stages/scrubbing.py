@@ -10,7 +10,7 @@ from pathlib import Path
 
 from harness.stages.importing import doors
 from harness.stores.goldens import write_whole
-from harness.text import placeholders, scrub
+from harness.text import placeholders, refusals, scrub
 from harness.text.scrub import Residue, ScrubResult
 from harness.words.errors import InputError, MissingError, UsageError
 
@@ -32,14 +32,14 @@ class Left:
 def clean(paths: list[Path]) -> ScrubResult:
     """The texts of ``paths`` (gzip unpacked, ``-`` is standard input), by the name that messages call them, scrubbed together.
 
-    Raises InputError for a file that cannot be read and for an archive, UsageError for one that is named twice.
+    Raises InputError for a file that cannot be read, for an archive and for UTF-16, UsageError for one that is named twice.
     """
     texts: dict[str, bytes] = {}
     for path in paths:
         name = doors.name_of(path)
         if name in texts:
             raise UsageError(f"{name}: named twice")
-        texts[name] = doors.plain(doors.read_bytes(path), name)[0]
+        texts[name] = _text(path, name)
     return scrub.scrub(texts)
 
 
@@ -86,12 +86,22 @@ def _is_ours(found: Residue) -> bool:
 def look(paths: list[Path]) -> Iterator[tuple[str, list[Left]]]:
     """Each file of ``paths``, folders with all that is in them, and what in it looks real.
 
-    Raises InputError for a file that cannot be read.
+    Raises InputError for a file that cannot be read, for an archive and for UTF-16.
     """
     for path in paths:
         for file in _below(path):
             name = doors.name_of(file)
-            yield name, left({name: doors.plain(doors.read_bytes(file), name)[0]})
+            yield name, left({name: _text(file, name)})
+
+
+def _text(path: Path, name: str) -> bytes:
+    """The text of the file; text in UTF-16, in which no identifier is found and every one stays, is refused."""
+    data = doors.plain(doors.read_bytes(path), name)[0]
+    head = data[:4096]
+    nulls = [head[first::2].count(0) * 10 for first in (0, 1)]
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")) or (max(nulls) > 9 * (len(head) // 2) > 0 and min(nulls) < len(head) // 2):
+        raise refusals.utf16(name)
+    return data
 
 
 def _below(path: Path) -> Iterator[Path]:

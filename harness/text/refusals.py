@@ -29,7 +29,12 @@ def check_size(data: bytes, name: str, limit: int) -> None:
     if len(data) > limit:
         raise InputError(f"{name}: too large: {len(data)} bytes, the limit is {limit}; a capture of 72 GPUs is under 4 MB")
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise InputError(f"{name}: UTF-16 text, as PowerShell's `>` writes it; convert it: iconv -f UTF-16 -t UTF-8")
+        raise utf16(name)
+
+
+def utf16(name: str) -> InputError:
+    """The error for text in UTF-16."""
+    return InputError(f"{name}: UTF-16 text, as PowerShell's `>` writes it; convert it: iconv -f UTF-16 -t UTF-8")
 
 
 def not_a_capture(text: str, name: str, view: str = "-q -x") -> InputError:

@@ -17,7 +17,7 @@ from harness.text import identifiers, placeholders
 from harness.text.identifiers import Hit
 from harness.text.suspects import Sweep
 
-_REFERENCE = re.compile(rb"&#(?:([0-9]{1,3})|x([0-9A-Fa-f]{1,2}));")
+_REFERENCE = re.compile(rb"&#(?:0{0,64}([0-9]{1,3})|x0{0,64}([0-9A-Fa-f]{1,2}));")
 _OPEN_LINE = re.compile(rb"\s*<([A-Za-z_][A-Za-z0-9_.:-]*)(?: [^<>]*)?>\s*")
 
 

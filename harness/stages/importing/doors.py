@@ -144,7 +144,7 @@ def _cut(data: bytes, name: str) -> tuple[bytes, str]:
     places = [_line(data, match.start()) for match in found]
     torn = _torn(data, found)
     if torn:
-        raise InputError(f"{name}: a bug report whose XML from line {torn[0]} on has no end; make the report again, or cut out a capture that is whole")
+        raise InputError(f"{name}: a bug report whose XML from line {torn[0]} on has no end; make the report again, or cut out a whole capture")
     if not found:
         raise InputError(
             f"{name}: a bug report that holds only the text view (`nvidia-smi -q`), no XML; on that node run `nvidia-smi -q -x > query.xml`"

@@ -90,6 +90,25 @@ def test_what_cannot_be_scrubbed(arguments, status: int, part: str, rows: Path, 
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_utf_16_whose_identifiers_would_all_stay_is_refused(encoding: str, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]):
+    path = tmp_path / "query.xml"
+    path.write_bytes(samples.query(2).encode(encoding))
+    for arguments in ([], ["--check"], ["-o", str(tmp_path / "out")]):
+        assert guard.run(["scrub", str(path), *arguments]) == 3
+        said = capfdbinary.readouterr()
+        assert said.out == b""
+        assert b"query.xml: UTF-16 text" in said.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_bytes_that_are_no_text_are_looked_at_as_they_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    for name, data in {"a": b"", "b": bytes(5000), "c": b"x", "d": bytes(99) + UUID.encode() + bytes(3)}.items():
+        (tmp_path / name).write_bytes(data)
+    assert guard.run(["scrub", "--check", str(tmp_path)]) == 1
+    assert capsys.readouterr().out == f"{tmp_path / 'd'}:1: uuid\n"
+
+
 def test_the_check_names_place_and_family_and_never_the_value(rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "b.gz").write_bytes(gzip.compress(b"fine\n<serial>1650522003820</serial>\n"))

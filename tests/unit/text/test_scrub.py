@@ -167,6 +167,11 @@ def test_text_on_a_line_of_its_own_belongs_to_the_element_around_it():
     assert scrubbed("<serial>\n\t1A2B3C4D\n</serial>\n") == "<serial>\n\t0G0G0G0H\n</serial>\n"
 
 
+@pytest.mark.parametrize("four", ["&#52;", "&#052;", "&#0000052;", "&#x34;", "&#x0034;"])
+def test_a_character_reference_hides_nothing_however_long(four: str):
+    assert scrubbed(f"<serial>165{four}522003820</serial>") == "<serial>0000000000001</serial>"
+
+
 def test_the_report_holds_no_identifier():
     found = scrub.scrub({"q": samples.query(2).encode()})
     assert UUID not in repr((found.report, found.places))
