@@ -63,16 +63,19 @@ def _of_table(driver: Driver, route: Route) -> frozenset[str]:
     return frozenset()
 
 
-def asked(driver: Driver, row: str) -> frozenset[str]:
-    """Every field that can change what ``row`` prints: those of the whole call (a struct fails as one), of its gate, of its supported mask."""
+def asked(driver: Driver, row: str, code: bool = True) -> frozenset[str]:
+    """Every field that can change what ``row`` prints: by its ``code`` those of the whole call (a struct fails as one), else by its value.
+
+    Those of its gate and of its supported mask are among them.
+    """
     route = route_of(driver, row)
     if route is None:
         return frozenset()
     found = set(shown(driver, row))
-    if route.kind == "call":
+    if route.kind == "call" and code:
         found |= feeds(route.target, dict(route.args))
     for operand in (*route.operands, *((route.gate[0],) if route.gate else ())):
-        found |= asked(driver, operand)
+        found |= asked(driver, operand, code)
     if route.supported:
         found |= feeds(route.supported)
     needs = {definition.need for name in found if (definition := tables.device_fields().get(name)) is not None}

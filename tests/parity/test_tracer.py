@@ -1,5 +1,6 @@
 """The tracer: every value stands where the tables say and nowhere else, on every driver of the tree; so does every code instead of a value.
 
+A field says otherwise on every node whose rows hang on it as no newer node's do (``proved.py``); on every node in ``nox -s proofs``.
 ``expect*.py`` say what must stand where; named calls from a process that cannot import harness say that the library's functions have it.
 """
 
@@ -20,7 +21,7 @@ from harness.tables.drivers import Driver
 from mocklib import fields as tables
 from mocklib import image
 from mocklib.spec import ImageSpec
-from tests.parity import expect_fields, tracer_profile, tracer_values
+from tests.parity import expect_fields, proved, tracer_profile, tracer_values
 from tests.parity.expect_calls import Board
 from tests.parity.expect_model import Leaf, Model
 from tests.parity.expect_sources import asked, printed_rows, route_of, shown, unknown_handlers
@@ -30,6 +31,7 @@ from tests.parity.tracer_values import CODES, Variant
 
 TREE = drivers.load(ROOT)
 VERSIONS = [version.text for version in TREE.versions()]
+PROVED = proved.fields(TREE)
 BATCH = 60
 CALLER = Path(__file__).with_name("tracer_caller.py")
 NOWHERE = frozenset({"accounted_processes", "mig_devices"})
@@ -42,6 +44,15 @@ def served(library_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Serv
 
 @pytest.fixture(params=VERSIONS)
 def driver(request: pytest.FixtureRequest) -> Driver:
+    return TREE.resolve(request.param)
+
+
+VALUED = [version for version in PROVED if PROVED[version] & tracer_values.choices(TREE.resolve(version)).keys()]
+
+
+@pytest.fixture(params=PROVED)
+def proving(request: pytest.FixtureRequest) -> Driver:
+    """A driver whose rows hang on some field as no newer one's do."""
     return TREE.resolve(request.param)
 
 
@@ -84,12 +95,21 @@ def tells(driver: Driver, row: str) -> bool:
     return route is not None and route.kind in ("call", "fieldvalue", "slot") and route.bits is None and not driver.form(row).few
 
 
-@pytest.mark.parametrize("kind", ["values", "codes"])
-def test_a_field_that_says_otherwise_moves_exactly_its_rows(kind: str, driver: Driver, served: Served):
+TURNS = [*((version, "codes") for version in PROVED), *((version, "values") for version in VALUED)]
+
+
+@pytest.mark.parametrize(("version", "kind"), TURNS)
+def test_a_field_that_says_otherwise_moves_exactly_its_rows(version: str, kind: str, served: Served):
     """Every other value of a field that has few, and a code for every field; on one GPU each, a code's turn is another on each driver."""
+    driver = TREE.resolve(version)
     spec = tracer_values.spec_of(driver)
-    variants = list(tracer_values.value_variants(driver, spec) if kind == "values" else in_turn(spec, VERSIONS.index(driver.node.text)))
-    check(on_one_gpu(variants, spec, driver), spec, driver, served)
+    variants = tracer_values.value_variants(driver, spec) if kind == "values" else in_turn(spec, VERSIONS.index(version))
+    check(on_one_gpu(new(variants, driver), spec, driver), spec, driver, served)
+
+
+def new(variants: Iterable[Variant], driver: Driver) -> list[Variant]:
+    """The variants of fields that the driver proves."""
+    return [variant for variant in variants if variant.field in PROVED[driver.node.text]]
 
 
 def in_turn(spec: ImageSpec, turn: int) -> list[Variant]:
@@ -100,7 +120,8 @@ def in_turn(spec: ImageSpec, turn: int) -> list[Variant]:
 
 
 def on_one_gpu(variants: list[Variant], spec: ImageSpec, driver: Driver) -> list[Variant]:
-    """Of the variants that differ in the GPU alone, one: the GPUs on which a row hangs on the field take turns."""
+    """Of the variants that differ in the GPU alone, one: the GPUs on which a row hangs on the field and it answers take turns."""
+    board = Board(spec)
     rows_on: dict[int, set[str]] = {}
     for leaf in worked_out(spec, driver):
         if leaf.path.startswith("gpu["):
@@ -109,7 +130,8 @@ def on_one_gpu(variants: list[Variant], spec: ImageSpec, driver: Driver) -> list
     chosen = {}
     for turn, (what, same) in enumerate(grouped(variants).items()):
         showing = [variant for variant in same if variant.field in hanging[variant.gpu]] or same
-        chosen[what] = showing[turn % len(showing)]
+        answering = [variant for variant in showing if not board.field(variant.gpu, variant.field).code] or showing
+        chosen[what] = answering[turn % len(answering)]
     return list(chosen.values())
 
 
@@ -122,19 +144,22 @@ def grouped(variants: list[Variant]) -> dict[tuple[str, int, Any], list[Variant]
 
 @pytest.mark.blind
 @pytest.mark.parametrize("code", CODES)
-def test_every_field_of_every_gpu_in_turn_answers_every_code(code: int, driver: Driver, served: Served):
-    spec = tracer_values.spec_of(driver)
-    check(list(tracer_values.code_variants(spec, [code])), spec, driver, served)
+def test_every_field_of_every_gpu_in_turn_answers_every_code(code: int, proving: Driver, served: Served):
+    spec = tracer_values.spec_of(proving)
+    check(new(tracer_values.code_variants(spec, [code]), proving), spec, proving, served)
 
 
 @pytest.mark.blind
-def test_every_field_with_few_values_takes_each_on_every_gpu(driver: Driver, served: Served):
+@pytest.mark.parametrize("version", VALUED)
+def test_every_field_with_few_values_takes_each_on_every_gpu(version: str, served: Served):
+    driver = TREE.resolve(version)
     spec = tracer_values.spec_of(driver)
-    check(list(tracer_values.value_variants(driver, spec)), spec, driver, served)
+    check(new(tracer_values.value_variants(driver, spec), driver), spec, driver, served)
 
 
 def check(variants: list[Variant], spec: ImageSpec, driver: Driver, served: Served) -> None:
     """Each variant's GPU prints what is worked out; its changes are in rows that hang on the field, and rows that show it say the code."""
+    assert variants
     base = [blocks(pairs(worked_out(spec, driver)))[gpu] for gpu in range(len(spec.devices))]
     hanging = {row: asked(driver, row) for row in printed_rows(driver)}
     unmoved = {variant.field for variant in variants}
@@ -152,7 +177,8 @@ def check(variants: list[Variant], spec: ImageSpec, driver: Driver, served: Serv
             strangers = {path for path in moved if not hangs(rows_of[f"gpu[{number}]/{path}"], variant.field, hanging)}
             assert strangers == set(), str(variant)
             check_code(variant, block, {path: rows_of[f"gpu[{number}]/{path}"] for path in block}, driver)
-    report(driver, unmoved, hanging)
+    by_code = any(variant.held.status for variant in variants)
+    report(driver, unmoved, set().union(*(asked(driver, row, by_code) for row in hanging)))
 
 
 def hangs(row: str, field: str, hanging: dict[str, frozenset[str]]) -> bool:
@@ -175,9 +201,8 @@ def check_code(variant: Variant, block: dict[str, str], rows_of: dict[str, str],
 LISTED = frozenset(("processes.compute", "processes.graphics", "processes.mps"))
 
 
-def report(driver: Driver, unmoved: set[str], hanging: dict[str, frozenset[str]]) -> None:
+def report(driver: Driver, unmoved: set[str], reached: set[str]) -> None:
     """Fields that moved nothing are those no row of this driver hangs on."""
-    reached = set().union(*hanging.values())
     print(f"{driver.node}: {len(unmoved)} fields that no row of this driver shows: {', '.join(sorted(unmoved))}")
     assert unmoved & reached <= SILENT, sorted(unmoved & reached - SILENT)
 

@@ -66,11 +66,16 @@ def flags(driver: Driver) -> dict[str, tuple[int, ...]]:
     return {name: tuple(sorted(values)) for name, values in found.items()}
 
 
+def choices(driver: Driver) -> dict[str, tuple[int, ...]]:
+    """Field -> the values it takes in turn."""
+    return {**few(driver), **flags(driver)}
+
+
 def value_variants(driver: Driver, spec: ImageSpec) -> Iterator[Variant]:
     """Every GPU with every other value of each field that has few, one at a time."""
-    choices = {**few(driver), **flags(driver)}
+    turns = choices(driver)
     for gpu, held in enumerate(spec.devices):
-        for field, values in choices.items():
+        for field, values in turns.items():
             for value in values:
                 if field in held and held[field].value != value:
                     yield Variant(gpu, field, FieldValue(value))
