@@ -1,13 +1,18 @@
-"""Which driver nodes prove a handler or field: those that ask it in a way no newer node does; every node in a full run (``nox -s proofs``)."""
+"""Which driver nodes prove a handler or field, and which captures stand for the others; every node and capture in a full run (``nox -s proofs``).
+
+A node proves what its rows ask, print or are there by as no newer node's do.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from harness.stores.captures import Sidecar
 from harness.tables.drivers import Driver, DriverTree
 from harness.tables.layout import Element
+from harness.words.version import DriverVersion
 from mocklib import fields as tables
 from tests.parity.expect_sources import LISTS, asked, handlers_of, printed_rows, route_of
 
@@ -23,6 +28,15 @@ def handlers(tree: DriverTree) -> dict[str, frozenset[str]]:
 def fields(tree: DriverTree) -> dict[str, frozenset[str]]:
     """Version -> the fields on which its rows hang, or none does, and no newer node's alike; versions without one are left out."""
     return _new(tree, asked, tables.device_fields())
+
+
+def one_a_branch(sidecars: Sequence[Sidecar]) -> list[str]:
+    """One capture of each driver branch, by id; every capture in a full run."""
+    branches: dict[int, str] = {}
+    for sidecar in sidecars:
+        if sidecar.driver is not None:
+            branches.setdefault(DriverVersion(sidecar.driver).branch, sidecar.id)
+    return [sidecar.id for sidecar in sidecars if FULL or sidecar.id in branches.values()]
 
 
 def _new(tree: DriverTree, of: Callable[[Driver, str], frozenset[str]], always: Iterable[str]) -> dict[str, frozenset[str]]:

@@ -1,4 +1,7 @@
-"""Canaries through a whole import: every identifier of a board is replaced by a random one, and none is in any file that the import writes."""
+"""Canaries through a whole import: every identifier of a board is replaced by a random one, and none is in any file that the import writes.
+
+One capture of each driver branch here; every capture in ``nox -s proofs``.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,14 @@ from random import Random
 import pytest
 
 from harness.cli import guard
+from harness.stores import captures
 from harness.text.document import Document
 from harness.text.model import Node, leaf
-from tests.parity.mutations_board import BOARDS, board, state_texts
+from tests.parity import proved
+from tests.parity.mutations_board import BOARDS, SPACE, board, state_texts
 
 SEED = 20261130
+IMPORTED = proved.one_a_branch([captures.load_sidecar(SPACE.captures / name / "sidecar.yaml") for name in BOARDS])
 SHAPES = {
     "uuid": r"(?:MIG-)?GPU-[0-9a-f-]{36}", "serial": r"[0-9]{6,20}", "pdi": r"0x[0-9a-f]{16}", "chassis_serial_number": r"[0-9A-Z]+",
     "gpu_fabric_guid": r"0x[0-9a-f]{16}", "clusterUuid": r"[0-9a-f-]{36}",
@@ -80,7 +86,7 @@ def found(made: Canaries, name: str, data: bytes) -> list[str]:
     return [canary for canary in made.made if canary.lower().replace("-", "").encode() in text]
 
 
-@pytest.mark.parametrize(("name", "known"), [(name, number % 2 == 0) for number, name in enumerate(BOARDS)])
+@pytest.mark.parametrize(("name", "known"), [(name, number % 2 == 0) for number, name in enumerate(IMPORTED)])
 def test_no_canary_is_in_anything_an_import_writes(
     name: str, known: bool, tmp_path: Path, library_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], record_property
 ):
