@@ -14,7 +14,7 @@ import pytest
 
 from harness.cli import guard
 from harness.stages.importing import neighbours, pipeline
-from harness.stores import captures
+from harness.stores import captures, pending
 from harness.stores.workspace import Workspace
 from harness.words.errors import MissingError
 
@@ -170,3 +170,29 @@ def test_driver_nodes_that_another_import_changes_meanwhile_are_taken_up(space: 
     assert pipeline.run(space, [query], "a").parity
     assert space.ids() == ["a", "b", "c"]
     assert guard.run(["check", "--root", str(space.root)]) == 0
+
+
+@pytest.mark.parametrize("propose", [False, True])
+@pytest.mark.parametrize("same", [False, True])
+def test_an_id_that_another_import_takes_meanwhile_is_left_to_it(
+    same: bool, propose: bool, space: Workspace, query: Path, monkeypatch: pytest.MonkeyPatch
+):
+    other = query.with_name("other.xml")
+    other.write_text(query.read_text() if same else query.read_text().replace("<gpu_temp>33 C<", "<gpu_temp>44 C<"))
+    hold = neighbours.hold
+
+    def meanwhile(*arguments: object) -> None:
+        monkeypatch.setattr("harness.stages.importing.neighbours.hold", hold)
+        pipeline.run(space, [other], propose=propose)
+
+    monkeypatch.setattr("harness.stages.importing.neighbours.hold", meanwhile)
+    name = "t4-x1_595.91.07"
+    if same:
+        with pytest.raises(pipeline.KnownError, match=f"already {'pending' if propose else 'imported'} as {name}:"):
+            pipeline.run(space, [query], propose=propose)
+    else:
+        assert pipeline.run(space, [query], propose=propose).id == f"{name}_2"
+    found = pending.ids(space) if propose else space.ids()
+    assert found == ([name] if same else [name, f"{name}_2"])
+    texts = [path.read_text() for path in sorted(space.root.glob("**/transcript.txt"))]
+    assert ["44 C" in text for text in texts] == ([False] if same else [True, False])

@@ -147,7 +147,7 @@ def run_contents(
 
 
 def _run(space: Workspace, given: _Given, name: str | None, origin: captures.Source, *, propose: bool, earlier: Side | None) -> Imported:
-    """One attempt; MovedError where another import was quicker to change the driver nodes that this one began with."""
+    """One attempt; MovedError where another import was quicker to change the driver nodes that this one began with, or to take its id."""
     staging.sweep(space)
     if name is None:
         _check_new(space, given)
@@ -167,9 +167,10 @@ def _run(space: Workspace, given: _Given, name: str | None, origin: captures.Sou
         node = None if learnt is None else learnt.version
         neighbours.hold(staged, space, [chosen], node)
         if again or propose:
-            written = proposing.reimport(staged, space, chosen, node, sum(len(case.findings) for case in cases))
+            findings = sum(len(case.findings) for case in cases)
+            written = proposing.reimport(staged, space, chosen, node, findings, lambda: _check_name(space, name, chosen))
         else:
-            written = _settle(staged, space, chosen, node)
+            written = _settle(staged, space, name, chosen, node)
     return Imported(
         id=chosen,
         kind=given.first.kind,
@@ -190,15 +191,22 @@ def _run(space: Workspace, given: _Given, name: str | None, origin: captures.Sou
     )
 
 
-def _settle(staged: Workspace, space: Workspace, name: str, node: str | None) -> list[Path]:
+def _check_name(space: Workspace, name: str | None, chosen: str) -> None:
+    """MovedError where another import took the id that was ``chosen`` for want of a ``name``: it may be the same capture, or need the next id."""
+    if name is None and chosen in staging.taken(space):
+        raise staging.MovedError(f"{chosen}: another import took that id meanwhile; nothing was written, do it again")
+
+
+def _settle(staged: Workspace, space: Workspace, name: str | None, chosen: str, node: str | None) -> list[Path]:
     """Rename a new capture and all that belongs to it into place; the files, without the list of sources, which changes with each."""
     index = Path(space.captures.name, sources.NAME)
-    places = [index, *staging.places(space, name)]
+    places = [index, *staging.places(space, chosen)]
     if node is not None:
         places.insert(0, Path("profiles", "drivers", f"{node}.yaml"))
 
     def ready() -> None:
-        staging.check_free(space, name)
+        _check_name(space, name, chosen)
+        staging.check_free(space, chosen)
         sources.write(space, staged)
 
     return [path for path in staging.settle(staged, space, places, ready=ready) if path != space.root / index]

@@ -29,7 +29,7 @@ PUT, DROP = "put", "drop"
 
 
 class MovedError(GateError):
-    """The driver nodes are no longer those that the work began with."""
+    """The driver nodes, or the ids that are free, are no longer those that the work began with."""
 
 
 @contextlib.contextmanager

@@ -16,7 +16,7 @@ from harness.stores.workspace import Workspace
 from harness.words.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 MADE = "made"
 """In a staged workspace: the folder in which proposals are put together."""
@@ -32,13 +32,15 @@ def changes(staged: Workspace, space: Workspace, places: Iterable[Path]) -> list
     return [change for change in found if change.old != change.new and not _same(staged, space, change)]
 
 
-def propose(staged: Workspace, space: Workspace, proposals: Sequence[Proposal], drops: Sequence[Path] = ()) -> list[Path]:
+def propose(
+    staged: Workspace, space: Workspace, proposals: Sequence[Proposal], drops: Sequence[Path] = (), ready: Callable[[], object] = lambda: None
+) -> list[Path]:
     """Lay down ``proposals``, whose files stand in ``staged``, in ``space``, each in the place of an earlier one for its id; their folders.
 
-    ``drops``: places, from the root, that go at the same moment.
+    ``drops``: places, from the root, that go at the same moment; ``ready``: as `staging.settle` calls it.
     """
     lay_down(staged, proposals)
-    return staging.settle(staged, space, [pending.place(proposal.id) for proposal in proposals], drops)
+    return staging.settle(staged, space, [pending.place(proposal.id) for proposal in proposals], drops, ready)
 
 
 def lay_down(staged: Workspace, proposals: Sequence[Proposal]) -> None:
@@ -56,8 +58,10 @@ def lay_down(staged: Workspace, proposals: Sequence[Proposal]) -> None:
         folder.rename(target)
 
 
-def reimport(staged: Workspace, space: Workspace, name: str, node: str | None, findings: int) -> list[Path]:
-    """Propose what an import made of ``name``, and the driver node ``node`` that it learnt; the proposal's folder.
+def reimport(
+    staged: Workspace, space: Workspace, name: str, node: str | None, findings: int, ready: Callable[[], object] = lambda: None
+) -> list[Path]:
+    """Propose what an import made of ``name``, and the driver node ``node`` that it learnt; the proposal's folder.  ``ready``: as in `propose`.
 
     Raises InputError where it gives what is there already.
     """
@@ -67,7 +71,7 @@ def reimport(staged: Workspace, space: Workspace, name: str, node: str | None, f
     found = changes(staged, space, places)
     if not found:
         raise InputError(f"{space.captures / name}: exists, and this import gives the same files; for a second copy choose another id with --id")
-    return propose(staged, space, [Proposal(name, "import", _why(found, name), findings, tuple(found))])
+    return propose(staged, space, [Proposal(name, "import", _why(found, name), findings, tuple(found))], ready=ready)
 
 
 def _why(found: list[Change], name: str) -> str:
