@@ -21,6 +21,7 @@ from harness.stages.review import deciding
 from harness.stores import captures, goldens, pending
 from harness.stores.workspace import Workspace
 from harness.words.errors import GateError
+from tests.parity.killing import KILLED
 
 ROOT = Path(__file__).resolve().parents[2]
 ID, OTHER = "t4-x1_595.91.07", "a100-sxm4-40gb-x1_570.148.08"
@@ -360,27 +361,6 @@ def test_an_import_says_what_became_of_the_elements_of_another_capture(space: Wo
     before = state(space.root)
     assert run("import", str(later), "--id", "d", "--compare", "nothing") == 3
     assert state(space.root) == before
-
-
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from harness.cli import guard
-count, rename, unlink = int(sys.argv[1]), Path.rename, Path.unlink
-
-def counted(call):
-    def step(path, *more, **named):
-        global count
-        if ".import-" in str(path) or ".pending" in str(path) or (more and ".import-" in str(more[0])):
-            count -= 1
-            if count < 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-        return call(path, *more, **named)
-    return step
-
-Path.rename, Path.unlink = counted(rename), counted(unlink)
-sys.exit(guard.run(sys.argv[2:]))
-"""
 
 
 @pytest.mark.parametrize("command", ["accept", "reject"])
