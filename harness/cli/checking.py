@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 
 import click
+from rich.console import Console
 
 from harness.cli import consoles, options
-from harness.reports import document, junit, table
+from harness.reports import document, junit, progress, table
 from harness.stages.compare import check, drift, rules, ruling
 from harness.stages.importing import staging
 from harness.stores import pending
@@ -51,7 +52,8 @@ def command(
     if not chosen:
         raise NothingError(f"{space.captures}: no captures; nvparity import makes one")
     ruled = rules.of(space, rules_file)
-    cases = check.check(space, chosen, renderer, ruled)
+    bar = Console(stderr=True)
+    cases = check.check(space, chosen, renderer, ruled, lambda done: progress.watched(done, len(chosen), bar, "checking", lambda of: of[0].id))
     uses = ruling.uses(ruled, cases, space.ids(), check.VERSION)
     orphans = [] if names else drift.of_workspace(space)
     waiting = pending.ids(space)

@@ -6,10 +6,9 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len, set_cell_size
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
-from harness.reports import document
+from harness.reports import document, progress
 from harness.stages.importing import folder
 from harness.text import quoting
 
@@ -26,12 +25,7 @@ HEADS = ("outcome", "file", "capture", "reason")
 
 def watched(outcomes: Iterable[Outcome], total: int, console: Console) -> Iterator[Outcome]:
     """``outcomes``, ``total`` of them, with a bar on ``console`` while they come, where that is a terminal."""
-    columns = (TextColumn("importing"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[file]}", markup=False))
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("", total=total, file="")
-        for outcome in outcomes:
-            progress.update(task, advance=1, file=_named(outcome.files[0]))
-            yield outcome
+    return progress.watched(outcomes, total, console, "importing", lambda outcome: _named(outcome.files[0]))
 
 
 def summary(outcomes: list[Outcome], console: Console) -> None:

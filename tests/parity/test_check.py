@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from junitparser import JUnitXml, TestCase
 
 from harness.cli import guard
 from harness.stages.compare import check
+from harness.stages.compare.case import Case
 from harness.stores.workspace import Workspace
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,6 +53,19 @@ def test_every_committed_capture_reaches_parity():
     names = space.ids()
     assert set(names) >= set(BOARDS)
     assert [case.id for case in check.check(space, names) if not case.parity] == []
+
+
+def test_a_check_tells_each_capture_as_it_comes():
+    told: list[str] = []
+
+    def watch(done: Iterable[list[Case]]) -> Iterator[list[Case]]:
+        for cases in done:
+            told.append(cases[0].id)
+            yield cases
+
+    names = ["t4-x1_595.91.07", "a100-sxm4-40gb-x1_570.148.08"]
+    assert [case.id for case in check.check(Workspace(ROOT), names, watch=watch)] == names
+    assert told == names
 
 
 def test_the_command_writes_version_1_and_exits_0(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

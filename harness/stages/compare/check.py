@@ -20,6 +20,7 @@ from harness.words.errors import InputError
 from harness.words.state import State
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from harness.stages.compare.case import Case
@@ -31,15 +32,22 @@ if TYPE_CHECKING:
 VERSION = tuple(int(part) for part in __version__.split("."))
 
 
-def check(space: Workspace, names: list[str], renderer: str = "builtin", ruled: list[rules.Rule] | None = None) -> list[Case]:
+def check(
+    space: Workspace,
+    names: list[str],
+    renderer: str = "builtin",
+    ruled: list[rules.Rule] | None = None,
+    watch: Callable[[Iterable[list[Case]]], Iterable[list[Case]]] = iter,
+) -> list[Case]:
     """The cases of the captures ``names``, in their order; a capture of a node that gave both views is a case a view.
 
-    ``ruled``: the rules, those of golden/rules.yaml when None.  Raises InputError for files that are not sound.
+    ``ruled``: the rules, those of golden/rules.yaml when None; ``watch``: what the cases of one capture after the other go through as they come.
+    Raises InputError for files that are not sound.
     """
     ruled = rules.of(space) if ruled is None else ruled
     serving.library()
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-        found = list(pool.map(lambda name: _check_one(space, name, renderer, ruled), names))
+        found = list(watch(pool.map(lambda name: _check_one(space, name, renderer, ruled), names)))
     return [case for cases in found for case in cases]
 
 
