@@ -65,8 +65,9 @@ def test_the_blocks_of_a_trimmed_capture_are_rendered_at_their_indices_and_the_o
 
 
 def test_mig_elements_are_deferred_in_every_report(
-    space: Workspace, raw_capture: Callable[[str], Path], capsys: pytest.CaptureFixture[str], tmp_path: Path
+    space: Workspace, raw_capture: Callable[[str], Path], capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
+    monkeypatch.setenv("COLUMNS", "240")
     made = imported(space, capsys, raw_capture("qx/a100-sxm4-80gb_535.54.03_influxdata-telegraf_1.xml"))
     deferred = made["readings"]["deferred"]
     assert deferred > 60

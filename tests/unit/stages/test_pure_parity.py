@@ -8,6 +8,7 @@ import pytest
 
 from harness.stages import compile as compiling
 from harness.stages import derive, derive_node
+from harness.stages.importing import source
 from harness.stages.render.source import NvmlSource
 from harness.stages.render.views import query
 from harness.stores import profiles
@@ -73,7 +74,8 @@ def test_whole_captures_of_the_corpus_come_back_leaf_for_leaf(raw_captures, tmp_
             folder.mkdir(parents=True)
             (folder / f"{learnt.version}.yaml").write_text(learnt.text)
             driver = drivers.load(tmp_path / str(number)).resolve(version)
-        again = document.read(rendered(captured, driver))
-        assert dict(again.root.leaves()) == dict(captured.root.leaves()), entry["file"]
+        again, given = dict(document.read(rendered(captured, driver)).root.leaves()), dict(captured.root.leaves())
+        hidden = source.redacted(list(given.items()))
+        assert {path: text for path, text in again.items() if path not in hidden} == {path: text for path, text in given.items() if path not in hidden}
         done += 1
     assert done >= 8

@@ -9,7 +9,9 @@ from harness.words.errors import InputError
 from harness.words.state import State
 from mocklib import fields
 
-VERSIONS = ["375.66", "470.74", "525.147.05", "535.274.02", "550.163.01", "555.58.02", "570.148.08", "580.105.08", "595.91.07"]
+VERSIONS = [version.text for version in drivers.load().versions()]
+WRITTEN = ["375.66", "470.74", "525.147.05", "535.274.02", "550.163.01", "555.58.02", "570.148.08", "580.105.08", "595.91.07"]
+"""Nodes written by hand; the others are those that imports made."""
 
 
 @pytest.fixture(scope="module")
@@ -24,15 +26,15 @@ def node(tmp_path, version, text):
     return tmp_path
 
 
-def test_the_shipped_nodes_are_these(tree):
-    assert [version.text for version in tree.versions()] == VERSIONS
+def test_the_nodes_written_by_hand_are_there(tree):
+    assert set(WRITTEN) <= set(VERSIONS)
 
 
 @pytest.mark.parametrize(
     ("asked", "node", "assumed"),
-    [("580.105.08", "580.105.08", False), ("470.256.02", "470.74", False), ("580.65.06", "570.148.08", True), ("590.44.01", "580.105.08", True),
-     ("375.66", "375.66", False),
-     ("375.82", "470.74", True), ("384.66", "470.74", True), ("352.39", "470.74", True), ("700.1", "595.91.07", True)],
+    [("580.105.08", "580.105.08", False), ("470.256.02", "470.74", False), ("580.65.06", "570.148.08", True), ("590.48.01", "590.44.01", True),
+     ("375.66", "375.66", False), ("590.44.01", "590.44.01", False), ("470.9", "460.73.01", True),
+     ("375.82", "384.66", True), ("384.111", "384.66", True), ("352.39", "384.66", True), ("700.1", "595.91.07", True)],
 )  # fmt: skip
 def test_a_version_takes_its_own_node_else_the_nearest_older_else_the_oldest(tree, asked, node, assumed):
     driver = tree.resolve(asked)
@@ -78,10 +80,10 @@ def test_slots_that_no_binary_of_the_branch_confirmed_are_assumed(tree):
 
 
 @pytest.mark.parametrize(
-    ("version", "basis"), [("470.9", "slot"), ("515.48.07", "assumed"), ("535.100", "assumed"), ("550.200", "slot"), ("560.35.03", "assumed")]
+    ("version", "basis"), [("470.9", "slot"), ("515.48.07", "assumed"), ("535.100", "slot"), ("550.54.14", "assumed"), ("560.35.03", "assumed")]
 )
 def test_the_private_table_is_assumed_where_no_binary_of_the_branch_showed_it(tree, version, basis):
-    """535.100 is older than 535.274.02 and stands under 525.147.05, whose table is another."""
+    """535.100 stands under 535.54.03, which has its branch's own table; 550.54.14 under 536.40, whose table no binary of 550 showed."""
     assert {route.basis for route in tree.resolve(version).routes.values() if route.kind == "slot"} == {basis}
 
 
