@@ -141,7 +141,9 @@ class Workspace:
         if path.is_file():
             return path.resolve()
         if "/" in reference or reference.endswith((".yaml", ".yml")):
-            raise InputError(f"{reference}: no such profile file")
+            what = "a folder" if path.is_dir() else "no regular file"
+            said = f"is {what}; give a profile file, an id or a short name" if path.exists() else "no such profile file"
+            raise InputError(f"{reference}: {said}")
         known: list[str] = []
         for space in (self, Workspace(shipped())):
             ids, short = space.profile_ids(), space.short_names()

@@ -69,6 +69,11 @@ def test_boards_of_another_shape_are_refused(root: Path):
         Workspace(root).short_names()
 
 
+def test_a_folder_is_called_one(root: Path):
+    with pytest.raises(InputError, match="profiles: is a folder; give a profile file, an id or a short name"):
+        Workspace(root).locate_profile(str(root / "profiles"))
+
+
 @pytest.mark.parametrize("name", ["a", "GT-1030.x_1", "9", "h100-sxm5-x8_580.105.08"])
 def test_ids_may_be_any_letters_digits_dots_dashes(name: str):
     assert check_id(name) == name
