@@ -120,16 +120,24 @@ def in_turn(spec: ImageSpec, turn: int) -> list[Variant]:
 
 
 def on_one_gpu(variants: list[Variant], spec: ImageSpec, driver: Driver) -> list[Variant]:
-    """Of the variants that differ in the GPU alone, one: the GPUs on which a row hangs on the field and it answers take turns."""
+    """Of the variants that differ in the GPU alone, one: the GPUs that the field can move take turns.
+
+    Those are the ones on which it answers, and on which a row hangs on it that does not print the code's text already.
+    """
     board = Board(spec)
-    rows_on: dict[int, set[str]] = {}
+    texts: dict[tuple[int, str], set[str]] = {}
     for leaf in worked_out(spec, driver):
         if leaf.path.startswith("gpu["):
-            rows_on.setdefault(int(leaf.path[4]), set()).add(leaf.row)
-    hanging = {gpu: set().union(*(asked(driver, row) for row in rows)) for gpu, rows in rows_on.items()}
+            texts.setdefault((int(leaf.path[4]), leaf.row), set()).add(leaf.text)
+    hanging = {row: asked(driver, row) for _, row in texts}
+    moved: dict[tuple[int, int], set[str]] = {}
+    for code in {variant.held.status for variant in variants}:
+        for (gpu, row), printed in texts.items():
+            if printed != {driver.text_of(code)}:
+                moved.setdefault((gpu, code), set()).update(hanging[row])
     chosen = {}
     for turn, (what, same) in enumerate(grouped(variants).items()):
-        showing = [variant for variant in same if variant.field in hanging[variant.gpu]] or same
+        showing = [variant for variant in same if variant.field in moved[variant.gpu, variant.held.status]] or same
         answering = [variant for variant in showing if not board.field(variant.gpu, variant.field).code] or showing
         chosen[what] = answering[turn % len(answering)]
     return list(chosen.values())
