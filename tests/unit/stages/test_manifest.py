@@ -40,7 +40,8 @@ def test_a_folder_without_one_has_no_rows(tmp_path: Path):
     [
         ([], HEAD.replace("licence", "license"), r"MANIFEST\.tsv:1: no column 'licence' \(did you mean 'license'\?\)"),
         (["a\tb"], HEAD, r"MANIFEST\.tsv:2: 2 cells, the head has 9 columns"),
-        (["a" + "\t" * 8, "a" + "\t" * 8], HEAD, r"MANIFEST\.tsv:3: a stands in line 2 already"),
+        (["a" + "\t" * 6 + "real\t\t", "a" + "\t" * 6 + "real\t\t"], HEAD, r"MANIFEST\.tsv:3: a stands in line 2 already"),
+        (["a" + "\t" * 8], HEAD, r"MANIFEST\.tsv:2: real_or_edited is ''; it begins with real or EDITED"),
         ([], "", r"MANIFEST\.tsv:1: no column 'file'"),
     ],
 )
@@ -51,7 +52,7 @@ def test_what_is_no_such_table_is_refused_with_the_line(rows, head: str, part: s
 
 def test_a_hash_that_is_given_is_checked(tmp_path: Path):
     data = b"text"
-    row = loaded(tmp_path, f"a\t\t\t\t\t\t\t{hashlib.sha256(data).hexdigest().upper()}\t")["a"]
+    row = loaded(tmp_path, f"a\t\t\t\t\t\treal\t{hashlib.sha256(data).hexdigest().upper()}\t")["a"]
     manifest.check(row, data, "a")
     manifest.check(None, data, "a")
     with pytest.raises(InputError, match=r"a: its sha256 is not the one in MANIFEST\.tsv:2"):
