@@ -1,7 +1,7 @@
 """`nvidia-smi -L`: GPUs and MIG devices by index, name and UUID, and the text they are written in.
 
-    GPU 0: NVIDIA A100-SXM4-80GB (UUID: GPU-8e100991-...)
-      MIG 3g.40gb     Device  0: (UUID: MIG-dcf43e8e-...)
+    GPU 0: NVIDIA A100-SXM4-80GB (UUID: GPU-00000001-...)
+      MIG 3g.40gb     Device  0: (UUID: MIG-00000002-...)
 
 Drivers from 470 pad the MIG row (`MIG <profile>` to 15 columns, the index to 2) and give a MIG device a UUID of its own; 450 pads nothing
 and spells it `MIG-GPU-<uuid>/<gpu instance>/<compute instance>` (seen in captures; padding measured on binaries 525 to 555).

@@ -12,8 +12,8 @@ from mocklib.binding import Nvml
 from tests.cases.boards import H100, Content, process, put, text_of
 from tests.cases.conftest import Ask, Take
 
-REAL = "GPU-5c89852c-d268-c3f3-1b07-005d5ae1dc{:02x}"
-SECRETS = ["5c89852c", "165052200", "b10cbc14dec8c5", "1820000012345", "7e57ab1e-0000", "alice", "node12.corp.example.com"]
+REAL = "GPU-3e91d07a-b452-4f68-9c1d-6a20f5e8b7{:02x}"
+SECRETS = ["3e91d07a", "173940268", "c52d7e08a91f36", "1820000012345", "7e57ab1e-0000", "alice", "node12.corp.example.com"]
 
 
 def real(text: str) -> tuple[str, str]:
@@ -21,12 +21,12 @@ def real(text: str) -> tuple[str, str]:
     uuids = iter(range(8))
     text = re.sub(r"<uuid>.*?<", lambda _: f"<uuid>{REAL.format(next(uuids))}<", text)
     serials = iter(range(8))
-    text = re.sub(r"<serial>.*?<", lambda _: f"<serial>165052200{next(serials):04d}<", text)
+    text = re.sub(r"<serial>.*?<", lambda _: f"<serial>173940268{next(serials):04d}<", text)
     ids = iter(range(8))
-    text = re.sub(r"<pdi>.*?<", lambda _: f"<pdi>0xb10cbc14dec8c5{next(ids):02x}<", text)
+    text = re.sub(r"<pdi>.*?<", lambda _: f"<pdi>0xc52d7e08a91f36{next(ids):02x}<", text)
     text = put(text, "clusterUuid", "7e57ab1e-0000-4000-8000-00000000beef")
     rack: Content = {"chassis_serial_number": "1820000012345", "slot_number": "25", "tray_index": "15", "host_id": "1",
-                     "peer_type": "Switch Connected", "module_id": "7", "gpu_fabric_guid": "0xb10cbc14dec8c5ff"}  # fmt: skip
+                     "peer_type": "Switch Connected", "module_id": "7", "gpu_fabric_guid": "0xc52d7e08a91f36ff"}  # fmt: skip
     text = put(text, "platformInfo", rack)
     text = put(text, "processes", [process(4101, "/home/alice/train.py --host=node12.corp.example.com", "10 MiB")])
     rows = "".join(f"GPU {number}: NVIDIA H100 80GB HBM3 (UUID: {REAL.format(number)})\n" for number in range(8))

@@ -22,7 +22,6 @@ MAX_TEXT = 4096
 """The longest text there is: a process's name in the private list, with its end."""
 _QUERY = re.compile(rb"^[^\S\n]*(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?(?:<\?xml[^>\n]*>)?[^\S\n]*(?:<!DOCTYPE nvidia_smi|<nvidia_smi_log)", re.MULTILINE)
 _MINOR = re.compile(r"[0-9]{1,9}")
-_INDEX = re.compile(r"\[[0-9]+\]")
 _ADDRESS = re.compile(r"([0-9a-fA-F]{4,8}):([0-9a-fA-F]{2}):([0-9a-fA-F]{2})\.([0-9a-fA-F])")
 _FOREIGN = re.compile(r"\s*(?!GPU\b|MIG\b)\S")
 _LINK = re.compile(r"\s*Link [0-9]+: |.*nvlink", re.IGNORECASE)
@@ -169,11 +168,6 @@ def check_texts(source: Source, data: bytes, name: str) -> None:
     for line, tag, text in texts:
         if text is not None and len(text) > MAX_TEXT:
             raise InputError(f"{name}:{line}: <{tag}> holds {len(text)} characters, NVML's longest text {MAX_TEXT}; repair the line or capture again")
-
-
-def plain(path: str) -> str:
-    """``path`` without its indices, as a layout spells it."""
-    return _INDEX.sub("", path)
 
 
 def _of(path: str, node: Node) -> list[tuple[str, str]]:

@@ -111,7 +111,7 @@ def test_bytes_that_are_no_text_are_looked_at_as_they_are(tmp_path: Path, capsys
 
 def test_the_check_names_place_and_family_and_never_the_value(rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     (tmp_path / "sub").mkdir()
-    (tmp_path / "sub" / "b.gz").write_bytes(gzip.compress(b"fine\n<serial>1650522003820</serial>\n"))
+    (tmp_path / "sub" / "b.gz").write_bytes(gzip.compress(b"fine\n<serial>1739402683820</serial>\n"))
     assert guard.run(["scrub", "--check", str(tmp_path)]) == 1
     said = capsys.readouterr().out
     assert said.splitlines() == [f"{rows}:1: uuid", f"{rows}:2: uuid", f"{tmp_path / 'sub' / 'b.gz'}:2: serial"]
@@ -134,10 +134,10 @@ def test_what_the_repository_stores_is_clean(folder: str, capsys: pytest.Capture
     ("file", "old", "new"),
     [
         ("captures/t4-x1_595.91.07/transcript.txt", "GPU-00000000-0000-0000-0000-000000000000", UUID),
-        ("captures/a100-sxm4-40gb-x1_570.148.08/transcript.txt", "0000000000001", "1650522003820"),
-        ("profiles/h100-sxm5-x8_580.105.08.yaml", "pdi: 0x1\n", "pdi: 0xb10cbc14dec8c521\n"),
-        ("profiles/b200-x8_580.105.08.yaml", "pdi: 0xB\n", "pdi: 0xB10CBC14DEC8C521\n"),
-        ("profiles/b200-x8_580.105.08.yaml", "00000000000000020000000000000000", "b10cbc14dec8c5210000000000000000"),
+        ("captures/a100-sxm4-40gb-x1_570.148.08/transcript.txt", "0000000000001", "1739402683820"),
+        ("profiles/h100-sxm5-x8_580.105.08.yaml", "pdi: 0x1\n", "pdi: 0xc52d7e08a91f3621\n"),
+        ("profiles/b200-x8_580.105.08.yaml", "pdi: 0xB\n", "pdi: 0xC52D7E08A91F3621\n"),
+        ("profiles/b200-x8_580.105.08.yaml", "00000000000000020000000000000000", "c52d7e08a91f36210000000000000000"),
         ("profiles/geforce-gt-1030-x1_470.74.yaml", FIRST, UUID),
     ],
 )

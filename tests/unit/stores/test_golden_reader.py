@@ -95,5 +95,5 @@ def test_a_changed_reading_changes_whole_gpu_and_section_and_no_other():
 
 def test_elements_that_change_places_change_the_hash():
     text = samples.query()
-    serial, uuid = "\t\t<serial>1650522003821</serial>\n", f"\t\t<uuid>{samples.UUIDS[0]}</uuid>\n"
+    serial, uuid = "\t\t<serial>1739402683821</serial>\n", f"\t\t<uuid>{samples.UUIDS[0]}</uuid>\n"
     assert golden_reader.read(text.encode()).whole != golden_reader.read(text.replace(serial + uuid, uuid + serial).encode()).whole

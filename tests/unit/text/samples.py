@@ -10,7 +10,7 @@ GPU = """\
 		<mig_devices>
 			None
 		</mig_devices>
-		<serial>165052200382{bus}</serial>
+		<serial>173940268382{bus}</serial>
 		<uuid>{uuid}</uuid>
 		<platformInfo>
 			<chassis_serial_number></chassis_serial_number>

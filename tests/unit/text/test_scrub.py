@@ -9,7 +9,7 @@ import pytest
 from harness.text import placeholders, scrub
 from tests.unit.text import samples
 
-UUID = "5c89852c-d268-c3f3-1b07-005d5ae1dc3f"
+UUID = "3e91d07a-b452-4f68-9c1d-6a20f5e8b73f"
 
 
 def scrubbed(text: str | bytes) -> str:
@@ -39,14 +39,14 @@ def element(tag: str, value: str) -> str:
         ("anything", UUID.replace("-", ""), "00000001000000000000000000000001"),
         ("uuid", "GPU-12345678", "GPU-00000001"),
         ("uuid", "FABRIC:77.ab", "GGGGGG:00.gh"),
-        ("serial", "1650522003820", "0000000000001"),
+        ("serial", "1739402683820", "0000000000001"),
         ("board_serial_number", "SGH1234ABCD", "GGG0000GGGH"),
         ("chassis_serial_number", "1820000000001", "0000000000001"),
-        ("unheard_of", "1650522003820", "0000000000001"),
-        ("pdi", "0xb10cbc14dec8c521", "0x0000000000000001"),
-        ("gpu_fabric_guid", "0xB10CBC14DEC8C521", "0x0000000000000001"),
-        ("gpu_fabric_guid", "b10cbc14dec8c521", "0000000000000001"),
-        ("unheard_of", "0xb10cbc14dec8c521", "0x0000000000000001"),
+        ("unheard_of", "1739402683820", "0000000000001"),
+        ("pdi", "0xc52d7e08a91f3621", "0x0000000000000001"),
+        ("gpu_fabric_guid", "0xC52D7E08A91F3621", "0x0000000000000001"),
+        ("gpu_fabric_guid", "c52d7e08a91f3621", "0000000000000001"),
+        ("unheard_of", "0xc52d7e08a91f3621", "0x0000000000000001"),
         ("process_name", "/home/alice/run.py --user=alice", "/home/user1/run.py --user=user1"),
         ("process_name", "/Users/al/x", "/Users/u1/x"),
         ("process_name", r"C:\Users\John Doe\app.exe", r"C:\Users\user0001\app.exe"),
@@ -131,8 +131,8 @@ def test_readings_stay(tag, value):
 def test_one_placeholder_for_one_value_wherever_and_however_it_is_spelled():
     bare = UUID.replace("-", "")
     text = scrubbed(
-        f"<!-- {UUID.upper()} {bare} serial 1650522003820 user: alice -->\n<uuid>GPU-{UUID}</uuid>\n<x y='GPU-{UUID}' serial=\"1650522003820\"/>\n"
-        f"<other>1650522003820 {bare.upper()}</other>\n<process_name>/home/alice/x /tmp/alice.log</process_name>\n"
+        f"<!-- {UUID.upper()} {bare} serial 1739402683820 user: alice -->\n<uuid>GPU-{UUID}</uuid>\n<x y='GPU-{UUID}' serial=\"1739402683820\"/>\n"
+        f"<other>1739402683820 {bare.upper()}</other>\n<process_name>/home/alice/x /tmp/alice.log</process_name>\n"
     )
     assert text == (
         "<!-- 00000001-0000-0000-0000-000000000001 00000001000000000000000000000001 serial 0000000000001 user: user1 -->\n"
@@ -191,10 +191,10 @@ def test_residue_names_line_and_family():
 @pytest.mark.parametrize("family", placeholders.FAMILIES)
 @pytest.mark.parametrize("number", [1, 9, 10, 100, 4096])
 def test_a_placeholder_tells_its_number(family, number):
-    value = {"uuid": f"GPU-{UUID}", "hex": "0xb10cbc14dec8c521", "user": "benutzer", "host": "node-7.example.com", "address": "192.168.100.100"}
-    made = placeholders.make(family, value.get(family, "1650522003820").encode(), number)
+    value = {"uuid": f"GPU-{UUID}", "hex": "0xc52d7e08a91f3621", "user": "benutzer", "host": "node-7.example.com", "address": "192.168.100.100"}
+    made = placeholders.make(family, value.get(family, "1739402683820").encode(), number)
     assert placeholders.number_of(family, made) == number
-    assert len(made) == len(value.get(family, "1650522003820"))
+    assert len(made) == len(value.get(family, "1739402683820"))
 
 
 def test_a_placeholder_grows_where_its_number_does_not_fit():

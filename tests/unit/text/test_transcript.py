@@ -39,7 +39,7 @@ def test_the_whole_format_on_one_page():
         "format: 1\nview: q-x\nkind: own\nlayout: own\ndoctype: nvsmi_device_v12.dtd\n\n"
         "timestamp: Fri Aug 21 10:21:36 2026\ndriver_version: 570.148.08\nattached_gpus: 2\n"
         "gpu 0-1\n  @id: 00000000:01:00.0 | 00000000:02:00.0\n  product_name: NVIDIA A100-SXM4-40GB\n  mig_devices: [None]\n"
-        "  serial: 1650522003821 | 1650522003822\n"
+        "  serial: 1739402683821 | 1739402683822\n"
         "  uuid: GPU-11223344-5566-7788-99aa-bbccddeeff04 | GPU-11223344-5566-7788-99aa-bbccddeeff03\n"
         '  platformInfo\n    chassis_serial_number: ""\n    slot_number: N/A\n  temperature\n    gpu_temp: 31 C | 32 C\n'
         "  supported_clocks\n    supported_mem_clock: {1215 MHz: 255..210/-15}\n  processes: []\n"
