@@ -173,3 +173,17 @@ void nvp_copy_part(const struct nvp_device *device, const unsigned char *half, u
         memcpy(buffer, bytes, length);
     memset((char *)buffer + length, 0, size - length);
 }
+
+/* The list of field id in one half: its items of size bytes, bounded and aligned, and their number; the field's code where there is none. */
+nvmlReturn_t nvp_list_in(const struct nvp_device *device, const unsigned char *half, unsigned int id, size_t size, const void **items, uint64_t *number)
+{
+    struct nvp_field field;
+    uint64_t place;
+    const nvmlReturn_t code = nvp_field_in(device, half, id, &place);
+    if (code != NVML_SUCCESS)
+        return code;
+    memcpy(&field, NVP_FIELD_AT(half, id), sizeof field);
+    *number = field.extra / size;
+    *items = nvp_data(device, half, field.value, field.extra);
+    return *items == NULL || field.value % 8 ? NVML_ERROR_UNKNOWN : NVML_SUCCESS;
+}

@@ -15,15 +15,10 @@ static nvmlReturn_t room(unsigned int *count, const void *items, uint64_t number
 /* The clock table of one half, as bounded memory clocks; the code where there is none. */
 static nvmlReturn_t clock_table(const struct nvp_device *device, const unsigned char *half, const struct nvp_memory_clock **clocks, uint64_t *number)
 {
-    struct nvp_field field;
-    uint64_t place;
-    const nvmlReturn_t code = nvp_field_in(device, half, NVP_F_clocks_supported, &place);
-    if (code != NVML_SUCCESS)
-        return code;
-    memcpy(&field, NVP_FIELD_AT(half, NVP_F_clocks_supported), sizeof field);
-    *number = field.extra / sizeof(struct nvp_memory_clock);
-    *clocks = nvp_data(device, half, field.value, field.extra);
-    return *clocks == NULL || field.value % 8 ? NVML_ERROR_UNKNOWN : NVML_SUCCESS;
+    const void *items = NULL;
+    const nvmlReturn_t code = nvp_list_in(device, half, NVP_F_clocks_supported, sizeof **clocks, &items, number);
+    *clocks = items;
+    return code;
 }
 
 nvmlReturn_t nvp_h_supported_memory_clocks(const struct nvp_device *device, unsigned int *count, unsigned int *clocks_mhz)
@@ -82,15 +77,10 @@ nvmlReturn_t nvp_h_supported_graphics_clocks(const struct nvp_device *device, un
 /* The accounting buffer of one half, bounded; the code where there is none. */
 static nvmlReturn_t accounted(const struct nvp_device *device, const unsigned char *half, const struct nvp_accounted **list, uint64_t *number)
 {
-    struct nvp_field field;
-    uint64_t place;
-    const nvmlReturn_t code = nvp_field_in(device, half, NVP_F_accounting_processes, &place);
-    if (code != NVML_SUCCESS)
-        return code;
-    memcpy(&field, NVP_FIELD_AT(half, NVP_F_accounting_processes), sizeof field);
-    *number = field.extra / sizeof **list;
-    *list = nvp_data(device, half, field.value, field.extra);
-    return *list == NULL || field.value % 8 ? NVML_ERROR_UNKNOWN : NVML_SUCCESS;
+    const void *items = NULL;
+    const nvmlReturn_t code = nvp_list_in(device, half, NVP_F_accounting_processes, sizeof **list, &items, number);
+    *list = items;
+    return code;
 }
 
 nvmlReturn_t nvp_h_accounting_pids(const struct nvp_device *device, unsigned int *count, unsigned int *pids)

@@ -93,15 +93,10 @@ static void write_slot_unprotected(void *items, uint64_t at, const struct nvp_pr
 static nvmlReturn_t list_in(const struct nvp_device *device, const unsigned char *half, unsigned int id, const struct nvp_process **list,
                             uint64_t *number)
 {
-    struct nvp_field field;
-    uint64_t place;
-    const nvmlReturn_t code = nvp_field_in(device, half, id, &place);
-    if (code != NVML_SUCCESS)
-        return code;
-    memcpy(&field, NVP_FIELD_AT(half, id), sizeof field);
-    *number = field.extra / sizeof **list;
-    *list = nvp_data(device, half, field.value, field.extra);
-    return *list == NULL || field.value % 8 ? NVML_ERROR_UNKNOWN : NVML_SUCCESS;
+    const void *items = NULL;
+    const nvmlReturn_t code = nvp_list_in(device, half, id, sizeof **list, &items, number);
+    *list = items;
+    return code;
 }
 
 /* cut: fill what fits and say how many that is; else too small a capacity is INSUFFICIENT_SIZE and the count. */

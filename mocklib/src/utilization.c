@@ -40,15 +40,10 @@ static void write_info(void *samples, uint64_t at, const struct use *use, unsign
 /* The uses of one half: bounded, or a code. */
 static nvmlReturn_t uses_in(const struct nvp_device *device, const unsigned char *half, const unsigned char **uses, uint64_t *number)
 {
-    struct nvp_field field;
-    uint64_t place;
-    const nvmlReturn_t code = nvp_field_in(device, half, NVP_F_processes_utilization, &place);
-    if (code != NVML_SUCCESS)
-        return code;
-    memcpy(&field, NVP_FIELD_AT(half, NVP_F_processes_utilization), sizeof field);
-    *number = field.extra / sizeof(struct use);
-    *uses = nvp_data(device, half, field.value, field.extra);
-    return *uses == NULL ? NVML_ERROR_UNKNOWN : NVML_SUCCESS;
+    const void *items = NULL;
+    const nvmlReturn_t code = nvp_list_in(device, half, NVP_F_processes_utilization, sizeof(struct use), &items, number);
+    *uses = items;
+    return code;
 }
 
 /* Samples newer than the last one seen; too small a capacity is INSUFFICIENT_SIZE and the count, none that is newer NOT_FOUND. */
