@@ -14,12 +14,12 @@ from mocklib import fields as tables
 from mocklib import packing
 from mocklib.fields import FieldDef
 from mocklib.records import RecordWriter, array, part, read_record
-from mocklib.spec import LOST, Absence, Accounted, Clock, FieldId, FieldValue, ImageError, ImageSpec, Pages, Process, Slot, Source, Track
+from mocklib.spec import LOST, Absence, Accounted, Clock, FieldId, FieldValue, ImageError, ImageSpec, Pages, Process, Recorded, Slot, Source, Track
 from mocklib.structs import as_bytes, constants, structs
 
 __all__ = [
-    "Absence", "Accounted", "Clock", "FieldId", "FieldValue", "ImageError", "ImageSpec", "ImageView", "Pages", "Process", "Slot", "Source", "Track",
-    "pack", "read", "replaceable", "seal", "write",
+    "Absence", "Accounted", "Clock", "FieldId", "FieldValue", "ImageError", "ImageSpec", "ImageView", "Pages", "Process", "Recorded", "Slot",
+    "Source", "Track", "pack", "read", "replaceable", "seal", "write",
 ]  # fmt: skip
 
 
@@ -60,6 +60,8 @@ class _Layout:
 def pack(spec: ImageSpec) -> bytes:
     """The image of a spec; ImageError names the device and field that cannot be packed."""
     ffi = structs()
+    if spec.answers:
+        raise ImageError("recorded answers are not packed yet")
     head = ffi.new("struct nvp_image *")
     layout = _Layout(ffi.sizeof("struct nvp_image"))
     if len(spec.devices) > constants()["NVP_MAX_DEVICES"]:

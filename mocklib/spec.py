@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from mocklib.answers import Asked
+from mocklib.binding import Answer
+
 KINDS = {"constant": 0, "ramp": 1, "track": 2}
 CLOCKS = {"real": 0, "frozen": 1, "scaled": 2}
 SHAPES = {"u32": 0, "i32": 1, "string": 2, "processes": 3, "keyed": 4, "processes_unprotected": 5, "handle": 6, "ok": 7}
@@ -138,6 +141,22 @@ LOST = Absence()
 
 
 @dataclass(frozen=True)
+class Recorded:
+    """One call that the library answers with exactly ``answer``, whatever its fields say; any other argument set goes on as without it.
+
+    ``steps`` are the answers it goes through instead from ``start_ns`` on, one each ``period_ns`` (nanoseconds); the last is held, or they loop.
+    A device handle inside an answer is a Gpu.  ``answer.missing`` is a symbol that the library lacks.
+    """
+
+    asked: Asked
+    answer: Answer
+    steps: tuple[Answer, ...] = ()
+    period_ns: int = 0
+    start_ns: int = 0
+    loop: bool = False
+
+
+@dataclass(frozen=True)
 class ImageSpec:
     """Everything an image holds.
 
@@ -145,7 +164,7 @@ class ImageSpec:
     ``absences`` say what each device answers while it is not present; one that is missing answers as a lost one.
     ``gates`` answer a code before any check; ``field_id_limit`` is the largest field id the driver knows (None: FIELD_ID_LIMIT);
     ``ramp_start_ns`` is the instant ramps start from (None: the clock's ``at_ns``);
-    ``programs`` are setter programs in the form of tables/programs.yaml (None: those).
+    ``programs`` are setter programs in the form of tables/programs.yaml (None: those); ``answers`` are calls answered as they were recorded.
     """
 
     system: dict[str, FieldValue] = field(default_factory=dict)
@@ -162,3 +181,4 @@ class ImageSpec:
     ramp_start_ns: int | None = None
     absences: list[Absence] = field(default_factory=list)
     links: tuple[Any, ...] = ()
+    answers: tuple[Recorded, ...] = ()
