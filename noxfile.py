@@ -74,7 +74,7 @@ nox.options.sessions = ["lint", "types", "tests", "parity"]
 nox.options.stop_on_first_error = False
 
 PROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
-MARKED_SESSIONS = ("bench", "faults", "blind", "sanitize")
+MARKED_SESSIONS = ("bench", "faults", "blind", "sanitize", "recorder")
 
 
 # ---------------------------------------------------------------- the shared environment and library
@@ -204,6 +204,21 @@ def zig(session: nox.Session) -> None:
     chosen = {**compiler, "NVPARITY_LIBRARY": str(folder / "libnvidia-ml.so.1")}
     run(session, python, "-m", "pytest", "-n", "2", "-m", f"not ({' or '.join(MARKED_SESSIONS)})", "tests/contract", *session.posargs, **chosen)
     run(session, python, "-m", "harness.cli", "check", "--root", str(ROOT), **chosen)
+
+
+@nox.session(default=False)
+def recorder(session: nox.Session) -> None:
+    """Make the folder that records on a node without network and compiler (build/recorder, and as one archive), then record with it."""
+    python = environment(session, "test")
+    home = BUILD / "recorder"
+    shutil.rmtree(home, ignore_errors=True)
+    wheel = [python, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps", "--wheel-dir", str(home), str(ROOT)]
+    session.run(*wheel, external=True)
+    folder = home / "nvparity-recorder"
+    run(session, python, str(ROOT / "recorder_folder.py"), str(next(home.glob("*.whl"))), str(folder))
+    shutil.make_archive(str(folder), "gztar", home, folder.name)
+    session.log(f"{folder.relative_to(ROOT)}.tar.gz: unpack it on the node, then python3 -m harness record in it")
+    pytest(session, "-m", "recorder", "tests", *session.posargs)
 
 
 @nox.session(default=False)
