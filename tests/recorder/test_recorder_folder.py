@@ -73,7 +73,7 @@ def test_without_such_a_folder_the_path_stays_as_it_is(tmp_path, path_of_imports
 
 @pytest.fixture
 def folder(repository) -> Path:
-    made = repository / "build" / "recorder" / "nvparity-recorder"
+    made: Path = repository / "build" / "recorder" / "nvparity-recorder"
     if not (made / "harness").is_dir():
         pytest.fail("no unpacked folder in build/recorder: nox -s recorder makes it")
     return made
