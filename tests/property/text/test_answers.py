@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
@@ -46,12 +45,12 @@ def exactly(one: Any, other: Any) -> bool:
     if type(one) is not type(other):
         return False
     if isinstance(one, float):
-        return one == other and math.copysign(1, one) == math.copysign(1, other)
+        return repr(one) == repr(other)
     if isinstance(one, dict):
         return list(one) == list(other) and all(exactly(value, other[key]) for key, value in one.items())
     if isinstance(one, list):
         return len(one) == len(other) and all(map(exactly, one, other))
-    return one == other
+    return bool(one == other)
 
 
 @FEW
