@@ -16,6 +16,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.stores import captures
+from harness.stores.workspace import Workspace
+
 ROOT = Path(__file__).resolve().parent.parent
 REQUIREMENTS = ("captures", "smi", "configs")
 
@@ -160,3 +163,26 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section("skipped, by reason")
     for reason, count in reasons.most_common():
         terminalreporter.line(f"{count:5d}  {reason}")
+
+
+@pytest.fixture
+def served_library(library_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The library under test as the commands find it: NVPARITY_LIBRARY names it."""
+    monkeypatch.setenv("NVPARITY_LIBRARY", str(library_path))
+    return library_path
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> Workspace:
+    """An empty workspace."""
+    root = tmp_path / "work"
+    root.mkdir()
+    return Workspace(root)
+
+
+@pytest.fixture
+def query(tmp_path: Path, repository: Path) -> Path:
+    """A query file: the T4 as its transcript has it."""
+    path = tmp_path / "query.xml"
+    path.write_bytes(captures.load(repository / "captures", "t4-x1_595.91.07").texts["q-x"].to_bytes())
+    return path

@@ -21,28 +21,8 @@ from harness.stores.workspace import Workspace
 from harness.text.listing import Listing
 from harness.words.errors import InputError
 
+pytestmark = pytest.mark.usefixtures("served_library")
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture(autouse=True)
-def library(library_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NVPARITY_LIBRARY", str(library_path))
-
-
-@pytest.fixture
-def space(tmp_path: Path) -> Workspace:
-    """An empty workspace."""
-    root = tmp_path / "work"
-    root.mkdir()
-    return Workspace(root)
-
-
-@pytest.fixture
-def query(tmp_path: Path) -> Path:
-    """A query file: the T4 as its transcript has it."""
-    path = tmp_path / "query.xml"
-    path.write_bytes(captures.load(ROOT / "captures", "t4-x1_595.91.07").texts["q-x"].to_bytes())
-    return path
 
 
 def listed(path: Path, *rows: str) -> Path:

@@ -17,21 +17,9 @@ from harness.stages.importing import folder, pipeline
 from harness.stores import captures
 from harness.stores.workspace import Workspace
 
+pytestmark = pytest.mark.usefixtures("served_library")
 ROOT = Path(__file__).resolve().parents[2]
 NODE = "GPU-0a1b2c3d-1111-2222-3333-444455556666"
-
-
-@pytest.fixture(autouse=True)
-def library(library_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NVPARITY_LIBRARY", str(library_path))
-
-
-@pytest.fixture
-def space(tmp_path: Path) -> Workspace:
-    """An empty workspace."""
-    root = tmp_path / "work"
-    root.mkdir()
-    return Workspace(root)
 
 
 @pytest.fixture

@@ -8,23 +8,10 @@ from pathlib import Path
 import pytest
 
 from harness.cli import guard
-from harness.stores import captures
 
+pytestmark = pytest.mark.usefixtures("served_library")
 ROOT = Path(__file__).resolve().parents[3]
 T4 = "t4-x1_595.91.07"
-
-
-@pytest.fixture(autouse=True)
-def library(library_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NVPARITY_LIBRARY", str(library_path))
-
-
-@pytest.fixture
-def query(tmp_path: Path) -> Path:
-    """The T4's text as a file."""
-    path = tmp_path / "query.xml"
-    path.write_bytes(captures.load(ROOT / "captures", T4).texts["q-x"].to_bytes())
-    return path
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import sys
 from tests.unit.skeleton import tree
 
 NOXFILE = tree.ROOT / "noxfile.py"
-SESSIONS = {"lint", "types", "tests", "parity", "import", "bench", "sanitize", "faults", "blind", "smi", "proofs", "zig"}
+SESSIONS = {"recorder", "lint", "types", "tests", "parity", "import", "bench", "sanitize", "faults", "blind", "smi", "proofs", "zig"}
 
 
 def started(prelude: str) -> subprocess.CompletedProcess[str]:
