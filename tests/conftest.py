@@ -149,6 +149,17 @@ def flavour_path() -> Callable[[str], Path]:
     return built
 
 
+@pytest.fixture(scope="session")
+def nvml_stub(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """``nvml_stub(seed=3, gpus=2, ...)``: a stand-in for a real library that shares no code with ours; settings as in tests/stubs/building.Stub."""
+    from tests.stubs import building
+
+    def make(**settings: object) -> Path:
+        return building.stub(building.Stub(**settings), tmp_path_factory.mktemp("stub"))  # type: ignore[arg-type] # the record's own names and types
+
+    return make
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """The figures where they are asked for; the skips by reason."""
     reasons: collections.Counter[str] = collections.Counter()
