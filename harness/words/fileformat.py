@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from harness import __version__
 from harness.words.errors import InputError
 
-KINDS = ("transcript", "sidecar", "profile", "golden", "baselines", "rules", "node", "boards", "proposal", "answers")
+KINDS = ("transcript", "sidecar", "profile", "golden", "baselines", "rules", "node", "boards", "proposal", "answers", "timeline")
 """Kinds of files: the first two make a capture (transcript: of either view)."""
 Step = Callable[[str], str]
 """The text of a file of one format -> its text in the next, but for the number, which is changed for it."""
