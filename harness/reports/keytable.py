@@ -131,7 +131,7 @@ def _readers(path: str) -> str:
     """What answers, functions in their first version only."""
     if path.startswith(_FREE) or path in ("format", "version"):
         return "nvparity"
-    if path.startswith("origin."):
+    if path.startswith("origin.") or path == "recorded.capture":
         return "nothing; says where the values are from"
     answers = wording.status_of(path.replace("[]", "").replace(".<n>", ""))
     if answers.startswith(("not served", "descriptive")):

@@ -1,4 +1,4 @@
-"""The small reader that goldens are made with: path and text of each leaf of a `-q -x` or `-L` text, and their sha256.
+"""The small reader that goldens are made with: path and text of each leaf of a `-q -x` or `-L` text or of answers, and their sha256.
 
 It shares no code with the scanner, parser, transcript, tables or renderer, so that a mistake there cannot hide in the hashes: bytes in, a
 stack, a list out.  It checks nothing; the reader in `harness.text` does.
@@ -32,6 +32,9 @@ _LISTED = re.compile(r"GPU ([0-9]+): (.*?) \(UUID: ([^()\s]+)\)")
 _LISTED_MIG = re.compile(r"MIG (?:(\S+) *)?Device +([0-9]+): \(UUID: ([^()\s]+)\)")
 _LISTED_WORDS = re.compile(r"\s*(?:Unable to determine the device handle for|No devices were found)", re.IGNORECASE)
 """What `-L` says in place of a row; every other line (a prompt, a torn row) is no reading, as text beside the root of a query is none."""
+_ANSWERS = re.compile(r"format: [0-9]+\n(?:node|gpu[0-9]+) ")
+_ANSWERED = re.compile(r"(?:node|gpu([0-9]+)) (.*?) = (.*)")
+"""An answer: subject, call, code and values."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ def sha256(data: bytes) -> str:
 
 
 def read(data: bytes) -> Readings:
-    """The hashes of the readings of ``data``, the text of either view."""
+    """The hashes of the readings of ``data``, the text of any view."""
     found = leaves(data)
     lines = [f"{path}\0{text}\n" for path, text in found]
     gpus: dict[str, list[str]] = {}
@@ -79,6 +82,8 @@ def _homes(place: str, gpus: dict[str, list[str]], sections: dict[str, list[str]
 def leaves(data: bytes) -> Leaves:
     """Path and text of each leaf of ``data``, in file order; a character of the text stands for a byte (latin-1)."""
     plain = data.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").decode("latin-1")
+    if _ANSWERS.match(plain):
+        return _of_answers(plain)
     return _of_query(plain) if "<nvidia_smi_log" in plain else _of_list(plain)
 
 
@@ -166,3 +171,8 @@ def _of_list(data: str) -> Leaves:
             found.append((f"line[{others}]", line.strip()))
             others += 1
     return found
+
+
+def _of_answers(data: str) -> Leaves:
+    found = [match.groups() for line in data.split("\n") if (match := _ANSWERED.fullmatch(line))]
+    return [(call if gpu is None else f"gpu[{gpu}]/{call}", answer) for gpu, call, answer in found]

@@ -13,15 +13,16 @@ from typing import Any
 import yaml
 
 from harness.stores import golden_reader
+from harness.stores.sidecars import VIEW_ANSWERS, one_line
 from harness.tables import strictyaml
 from harness.text.document import KINDS
 from harness.text.transcript import VIEW_LIST, VIEW_QUERY
 from harness.words.errors import InputError, MissingError, did_you_mean
 from harness.words.fileformat import FORMAT, check_format
 
-VIEWS = (VIEW_QUERY, VIEW_LIST)
-_KEYS = ("format", "id", "kind", "views", "accepted")
-_MAY = ("rejected",)
+VIEWS = (VIEW_QUERY, VIEW_LIST, VIEW_ANSWERS)
+_KEYS = ("format", "id", "kind", "accepted")
+_MAY = ("rejected", "views", "sha256")
 _REJECTED_KEYS = ("by", "why", "files")
 _VIEW_KEYS = ("raw", "scrubbed", "readings")
 _READINGS_KEYS = ("count", "whole", "gpus", "sections")
@@ -47,8 +48,8 @@ class Rejected:
 
 @dataclass(frozen=True)
 class Golden:
-    """One capture's golden: ``views`` by name (``q-x``, ``L``), ``by`` whom the capture's files were accepted as they are, and ``why``; what
-    was ``rejected`` since.
+    """One capture's golden: ``views`` by name (``q-x``, ``L``, ``answers``), ``by`` whom the capture's files were accepted as they are, and
+    ``why``; what was ``rejected`` since.  ``recorded``: it is of a recording, all of whose hashes stand on one line, ``sha256``.
     """
 
     id: str
@@ -57,6 +58,7 @@ class Golden:
     by: str
     why: str
     rejected: tuple[Rejected, ...] = ()
+    recorded: bool = False
 
 
 def hashes(raw: bytes, scrubbed: bytes) -> Hashes:
@@ -64,9 +66,11 @@ def hashes(raw: bytes, scrubbed: bytes) -> Hashes:
     return Hashes(golden_reader.sha256(raw), golden_reader.sha256(scrubbed), golden_reader.read(scrubbed))
 
 
-def make(name: str, kind: str, raw: Mapping[str, bytes], scrubbed: Mapping[str, bytes], by: str, why: str) -> Golden:
-    """The golden of capture ``name``: ``raw`` and ``scrubbed`` are the files by view."""
-    return Golden(name, kind, {view: hashes(raw[view], scrubbed[view]) for view in raw}, by, why)
+def make(
+    name: str, kind: str, raw: Mapping[str, bytes], scrubbed: Mapping[str, bytes], by: str, why: str, *, recorded: bool = False
+) -> Golden:
+    """The golden of capture ``name``: ``raw`` and ``scrubbed`` are the files by view; ``recorded``: of a recording."""
+    return Golden(name, kind, {view: hashes(raw[view], scrubbed[view]) for view in raw}, by, why, recorded=recorded)
 
 
 def dump(golden: Golden) -> str:
@@ -85,9 +89,16 @@ def dump(golden: Golden) -> str:
         for view, part in golden.views.items()
     }
     accepted = {"by": golden.by, "why": golden.why}
-    content: dict[str, Any] = {"format": FORMAT, "id": golden.id, "kind": golden.kind, "views": views, "accepted": accepted}
+    head: dict[str, Any] = {"format": FORMAT, "id": golden.id, "kind": golden.kind}
+    rest: dict[str, Any] = {"accepted": accepted}
     if golden.rejected:
-        content["rejected"] = [{"by": one.by, "why": one.why, "files": dict(one.files)} for one in golden.rejected]
+        rest["rejected"] = [{"by": one.by, "why": one.why, "files": dict(one.files)} for one in golden.rejected]
+    if golden.recorded:
+        return _block(head) + one_line("sha256", views) + _block(rest)
+    return _block({**head, "views": views, **rest})
+
+
+def _block(content: dict[str, Any]) -> str:
     return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=150)
 
 
@@ -96,16 +107,20 @@ def load(path: Path) -> Golden:
     document = strictyaml.load_file(path, kind="golden")
     content = _mapping(document, (), _KEYS, _MAY)
     check_format(content.get("format"), document.where(("format",)))
-    views = {str(view): _view(document, ("views", view)) for view in _mapping(document, ("views",))}
+    listed = "sha256" if "sha256" in content else "views"
+    if {"sha256", "views"} <= content.keys():
+        raise InputError(f"{document.where(('sha256',))}: a recording's golden has `sha256`, any other `views`; take one of them out")
+    views = {str(view): _view(document, (listed, view)) for view in _mapping(document, (listed,))}
     accepted = _mapping(document, ("accepted",), ("by", "why"))
     if content["kind"] not in KINDS:
         raise InputError(f"{document.where(('kind',))}: {content['kind']!r} is no kind; known: {', '.join(KINDS)}")
     for view in views:
         if view not in VIEWS:
-            raise InputError(f"{document.where(('views', view))}: {view!r} is no view; known: {', '.join(VIEWS)}")
+            raise InputError(f"{document.where((listed, view))}: {view!r} is no view; known: {', '.join(VIEWS)}")
     if content["id"] != path.stem:
         raise InputError(f"{document.where(('id',))}: id {content['id']!r} in a file called {path.name}")
-    return Golden(str(content["id"]), str(content["kind"]), views, str(accepted["by"]), str(accepted["why"]), _rejected(document, content))
+    by, why, rejected = str(accepted["by"]), str(accepted["why"]), _rejected(document, content)
+    return Golden(str(content["id"]), str(content["kind"]), views, by, why, rejected, listed == "sha256")
 
 
 def write(folder: Path, golden: Golden) -> Path:

@@ -12,8 +12,11 @@ import yaml
 
 from harness.stores.schema import keys
 from harness.tables import strictyaml
+from harness.words.errors import InputError
 from harness.words.fileformat import check_format
 from harness.words.state import State
+
+RECORDED = "recorded"
 
 
 @dataclass(frozen=True)
@@ -78,9 +81,22 @@ def parse(data: bytes, source: str = "profile", path: Path | None = None) -> Pro
     by_index = {device["index"]: device for device in listed}
     entries = [by_index.get(index, {"index": index}) for index in range(count)] if not listed or system.get("num_devices") else listed
     devices = tuple(_merged(defaults, entry, _of_node(value)) for entry in entries)
-    return Profile(
-        source, path, hashlib.sha256(data).hexdigest(), system, devices, value.get("clock") or {}, value.get("origin") or {}
-    )  # fmt: skip
+    clock, origin = _times(document)
+    return Profile(source, path, hashlib.sha256(data).hexdigest(), system, devices, clock, origin)
+
+
+def _times(document: strictyaml.Document) -> tuple[dict[str, Any], dict[str, Any]]:
+    """``clock`` and ``origin`` with what stands in ``recorded``; InputError for an origin that names no capture, or one that does so twice."""
+    value = document.value
+    clock, origin, recorded = dict(value.get("clock") or {}), dict(value.get("origin") or {}), value.get("recorded") or {}
+    for key, block, whole in (("at", clock, "clock.at"), ("capture", origin, "origin.capture")):
+        if recorded.get(key) is not None and block.get(key) is not None:
+            raise InputError(f"{document.where(('recorded', key))}: recorded.{key} and {whole} say the same thing; take one of them out")
+        if recorded.get(key) is not None:
+            block[key] = recorded[key]
+    if origin and origin.get("capture") is None:
+        raise InputError(f"{document.where(('origin',))}: 'origin.capture' is missing")
+    return clock, origin
 
 
 def _of_node(value: Mapping[str, Any]) -> dict[str, Any]:
@@ -142,6 +158,24 @@ _Dumper.add_representer(list, _represent_list)
 _Dumper.add_representer(str, _represent_text)
 
 
+def recorded(document: Mapping[str, Any]) -> dict[str, Any]:
+    """``document``, a profile's, with what moves from one recording to the next in ``recorded``, which `dump` writes on one line."""
+    moved = {"capture": document["origin"]["capture"]}
+    made = {**document, "origin": {key: value for key, value in document["origin"].items() if key != "capture"}}
+    if (document.get("clock") or {}).get("at") is not None:
+        moved["at"] = document["clock"]["at"]
+        made["clock"] = {key: value for key, value in document["clock"].items() if key != "at"}
+    head: dict[str, Any] = {key: made.pop(key) for key in ("format", "version") if key in made}
+    return {**head, RECORDED: moved, **made}
+
+
 def dump(document: Mapping[str, Any]) -> str:
     """A profile's document as YAML: the same mapping always gives the same text; it ends with a line end."""
-    return yaml.dump(dict(document), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=140, default_flow_style=False)
+    texts = (f"{key}: {_dump(value, line=True)}" if key == RECORDED else _dump({key: value}) for key, value in document.items())
+    return "".join(texts)
+
+
+def _dump(value: Any, *, line: bool = False) -> str:
+    """``value`` as YAML, all on one ``line`` or a key a line."""
+    text: str = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1 << 30 if line else 140, default_flow_style=line)
+    return text

@@ -33,17 +33,22 @@ from harness.words.fileformat import FORMAT, check_format, number_of, upgraded
 
 VIEW_QUERY = "q-x"
 VIEW_LIST = "L"
+TIMESTAMP = "timestamp"
 MAX_CHARS = 64 * 1024 * 1024
 """The longest transcript read; an eight-GPU node's has some 10 000 characters."""
 
+_RECORDED = "recorded "
 _KEYS = ("format", "view", "kind", "layout", "doctype")
 _INDENT = re.compile(r'indent ([^" ]+): (".*")')
 _VERBATIM = re.compile(r"(verbatim|comment) ([0-9]{1,9})\+([0-9]{1,9}):")
 _DTD = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
-def dump(source: document.Document | listing.Listing) -> str:
-    """The transcript of ``source``; the same for equal sources."""
+def dump(source: document.Document | listing.Listing, *, recorded: bool = False) -> str:
+    """The transcript of ``source``; the same for equal sources.
+
+    ``recorded``: it is of a recording, in which what moves from one to the next stands on a line that starts so.
+    """
     if isinstance(source, listing.Listing):
         return listing_transcript.dump(source)
     out = [f"format: {FORMAT}", f"view: {VIEW_QUERY}", f"kind: {source.kind}", f"layout: {layout_line(source.layout)}"]
@@ -53,7 +58,8 @@ def dump(source: document.Document | listing.Listing) -> str:
             out.append(f"indent {path}: {quoting.quote(node.indent)}")
     out.extend(verbatim_lines(source.verbatim))
     out.append("")
-    out.extend(transcribing.body(source.root))
+    moving = f"{_RECORDED}{TIMESTAMP}: " if recorded else f"{TIMESTAMP}: "
+    out.extend(re.sub(f"^{TIMESTAMP}: ", lambda _: moving, line) for line in transcribing.body(source.root))
     return "\n".join(out) + "\n"
 
 
@@ -84,6 +90,11 @@ def load(text: str, name: str = "transcript") -> document.Document | listing.Lis
     return _document(head, name)
 
 
+def _still(line: str) -> str:
+    """``line`` without the word that tells what moves."""
+    return line.removeprefix(_RECORDED) if line.startswith(f"{_RECORDED}{TIMESTAMP}: ") else line
+
+
 class Header:
     """The lines above the first empty one: ``values`` by key, ``indents`` by path, ``verbatim`` parts; ``body`` is what follows."""
 
@@ -99,7 +110,7 @@ class Header:
         for key in ("view", "kind", "layout"):
             if key not in self.values:
                 raise InputError(f"{name}:1: no `{key}:` above the first empty line")
-        self.body = [(number, line) for number, line in enumerate(lines[end:], end + 1) if line]
+        self.body = [(number, _still(line)) for number, line in enumerate(lines[end:], end + 1) if line]
 
     def _line(self, line: str, number: int) -> None:
         where = f"{self.name}:{number}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from harness.stages.compare import baselines
 from harness.stages.importing import making, source
-from harness.stores import captures, golden_reader, goldens
+from harness.stores import captures, golden_reader, goldens, viewruns
 from harness.stores.workspace import Workspace
 from harness.tables.shipped import shipped
 from harness.text import document
@@ -76,15 +76,16 @@ def _orphans(folder: Path, known: set[str]) -> list[str]:
 def _kinds(capture: Capture, golden: Golden) -> Iterator[str]:
     """The kind is what the bytes say, except that only whoever gave a file can say that it was edited; all files must name the same."""
     sidecar = capture.sidecar
-    first = next(iter(capture.texts.values()))
-    said = {"the transcript": first.kind, "the sidecar": sidecar.kind, "the golden": golden.kind}
+    said = {"the sidecar": sidecar.kind, "the golden": golden.kind}
+    if capture.texts:
+        said = {"the transcript": next(iter(capture.texts.values())).kind, **said}
     if len(set(said.values())) > 1:
         yield "kind is " + ", ".join(f"{kind!r} in {file}" for file, kind in said.items())
     for view, text in capture.texts.items():
         if text.kind != document.EDITED and (shown := _read(text, view).kind) != text.kind:
             yield f"{view}: the transcript calls itself {text.kind!r}, its bytes are of kind {shown!r}"
     driver = capture.query.get("driver_version") if capture.query is not None else None
-    if sidecar.driver != driver:
+    if capture.texts and sidecar.driver != driver:
         yield f"the sidecar's driver is {sidecar.driver!r}, the transcript's {driver!r}"
 
 
@@ -94,11 +95,11 @@ def _read(text: Source, view: str) -> Source:
 
 def _hashes(capture: Capture, golden: Golden) -> Iterator[str]:
     """Golden, sidecar and bytes of each view; the hash of the raw file stands in both files and nowhere else."""
+    texts = capture.bytes()
     for view in golden.views:
-        if view not in capture.texts:
+        if view not in texts:
             yield f"{view}: in the golden, not in the capture"
-    for view, text in capture.texts.items():
-        data = text.to_bytes()
+    for view, data in texts.items():
         noted, known = capture.sidecar.views[view], golden.views[view]
         if (noted.raw, noted.scrubbed) != (known.raw, known.scrubbed):
             yield f"{view}: sidecar and golden have different hashes"
@@ -142,9 +143,9 @@ def _profile(space: Workspace, capture: Capture) -> Iterator[str]:
 
 def _files(space: Workspace, capture: Capture) -> Iterator[str]:
     for path in _strays(space, capture.sidecar):
-        yield f"captures/{capture.sidecar.id}/{path.name}: no file of a capture"
+        yield f"{path.relative_to(space.root)}: no file of a capture"
 
 
 def _strays(space: Workspace, sidecar: Sidecar) -> list[Path]:
-    due = {captures.SIDECAR, *(captures.file_of(view, sidecar.views) for view in sidecar.views)}
-    return [path for path in sorted(_visible(space.captures / sidecar.id)) if path.name not in due]
+    folder, due = space.captures / sidecar.id, captures.files_of(sidecar)
+    return [path for path in sorted(_visible(folder)) if path.name not in due] + viewruns.strays(folder)

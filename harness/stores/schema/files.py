@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, RootModel, StringConstraints
+from pydantic import ConfigDict, Field, RootModel, StringConstraints
 
 from harness.stores.schema.blocks import Count
 from harness.stores.schema.kinds import Base, DriverVersion
@@ -75,6 +75,27 @@ class Views(Base):
     list: View | None = Field(default=None, alias="L")
 
 
+class Hashes(Views):
+    """The views of a recording: what NVML answered, and those of nvidia-smi where it was run."""
+
+    answers: View | None = None
+
+
+class Recorded(Base):
+    """When a recording was begun (UTC), and the paths of the readings that moved meanwhile."""
+
+    at: str
+    moved: list[str]
+
+
+class Made(Base):
+    """What made a recording: the versions of nvparity and of nvidia-smi, and whether the superuser asked."""
+
+    nvparity: str
+    nvidia_smi: str | None
+    root: bool
+
+
 class Source(Base):
     """Where a capture came from; ``text`` is what the giver said in words."""
 
@@ -85,15 +106,23 @@ class Source(Base):
     text: str | None = None
 
 
+_WAYS = [{"required": ["views"]}, {"required": ["recorded", "made", "sha256"]}]
+
+
 class Sidecar(Base):
-    """captures/<id>/sidecar.yaml: provenance, kind, hashes and scrub report of a capture."""
+    """captures/<id>/sidecar.yaml: provenance, kind, hashes and scrub report of a capture; a recording says how it was made."""
+
+    model_config = ConfigDict(json_schema_extra={"oneOf": _WAYS})  # type: ignore[dict-item]  # pydantic's type knows no nested lists
 
     format: Format
     id: Id
     kind: Literal[document.KINDS]  # type: ignore[valid-type]
     driver: str | None = None
     source: Source | None = None
-    views: Annotated[Views, Field(json_schema_extra={"minProperties": 1})]
+    recorded: Recorded | None = None
+    made: Made | None = None
+    views: Annotated[Views, Field(json_schema_extra={"minProperties": 1})] | None = None
+    sha256: Annotated[Hashes, Field(json_schema_extra={"minProperties": 1})] | None = None
     scrubbed: dict[Literal[placeholders.FAMILIES], Annotated[int, Field(ge=0)]] | None = None  # type: ignore[valid-type]
     notes: list[str] | None = None
 

@@ -39,10 +39,17 @@ class Clock(Base):
     at: Instant | None = None
 
 
+class Recorded(Base):
+    """``recorded`` (extension): of a profile made from a recording, what moves from one to the next: ``origin.capture`` and ``clock.at``."""
+
+    capture: Text
+    at: Instant | None = None
+
+
 class Origin(Base):
     """``origin`` (extension): where derive took the values from; ``unmodelled``: path -> text of elements no row explains, printed verbatim."""
 
-    capture: Text
+    capture: Text | None = None
     driver: Text
     layout: Text
     keys: dict[str, Text] | None = None
@@ -114,7 +121,7 @@ def _profile(describe: Describe) -> type[BaseModel]:
     return create_model(
         "Profile", __base__=Base, format=(Format, FORMAT), version=(Version, ...), system=(System, ...),
         clock=(Clock | None, None), device_defaults=(defaults | None, None), devices=(list[device] | None, None),  # type: ignore[valid-type, arg-type]
-        origin=(Origin | None, None), **node_fields,
+        origin=(Origin | None, None), recorded=(Recorded | None, None), **node_fields,
     )  # fmt: skip
 
 

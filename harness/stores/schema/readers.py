@@ -43,6 +43,7 @@ _CALLED: Mapping[str, tuple[str, ...]] = {
     "system.num_devices": ("nvmlDeviceGetCount_v2",), "devices": ("nvmlDeviceGetCount_v2",), "index": ("nvmlDeviceGetIndex",),
     "state": ("nvmlDeviceGetHandleByIndex_v2",),
     "clock.mode": ("nvmlDeviceGetFieldValues",), "clock.at": ("nvmlDeviceGetFieldValues",),
+    "recorded.at": ("nvmlDeviceGetFieldValues",),
 }  # fmt: skip
 """Keys that a call answers from by their effect, not by a field: how many devices there are, where they stand, what time it is."""
 

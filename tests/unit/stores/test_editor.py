@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from harness.stages.compare import rules
-from harness.stores import captures, profiles
+from harness.stores import captures, profiles, sidecars
 from harness.stores.schema import editor, files, kept, keys
 from harness.stores.schema.keys import Key
 from harness.tables import drivers, strictyaml
@@ -197,7 +197,9 @@ def test_a_wrong_driver_node_is_refused_by_both(validators: dict[str, Any], tmp_
 def test_the_models_name_the_keys_that_the_readers_take() -> None:
     taken_by_rules = {*files.Tolerance.model_fields, *files.Gap.model_fields}
     assert taken_by_rules == set(rules._KEYS)
-    assert set(files.Sidecar.model_fields) == set(captures._KEYS)
-    assert set(files.Source.model_fields) == set(captures._SOURCE_KEYS)
-    assert set(files.View.model_fields) == set(captures._VIEW_KEYS)
+    assert set(files.Sidecar.model_fields) == set(sidecars._KEYS)
+    assert set(files.Source.model_fields) == set(sidecars._SOURCE_KEYS)
+    assert set(files.View.model_fields) == set(sidecars._VIEW_KEYS)
+    assert set(files.Recorded.model_fields) == set(sidecars._RECORDED_KEYS)
+    assert set(files.Made.model_fields) == set(sidecars._MADE_KEYS)
     assert set(files.Node.model_fields) == set(drivers._NODE_KEYS)

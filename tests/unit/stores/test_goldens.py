@@ -26,6 +26,25 @@ def test_a_golden_survives_its_file(golden, tmp_path):
     assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
 
 
+def test_the_golden_of_a_recording_has_its_hashes_on_one_line(golden, tmp_path):
+    told = b'format: 1\nnode nvmlSystemGetNVMLVersion = SUCCESS {"version":"12.570"}\ngpu0 nvmlDeviceGetIndex = SUCCESS {"index":0}\n'
+    raw = {**RAW, "answers": told}
+    made = goldens.make(golden.id, "own", raw, {**SCRUBBED, "answers": told}, "record", "taken", recorded=True)
+    path = goldens.write(tmp_path, made)
+    assert goldens.load(path) == made
+    moving = [line for line in path.read_text().splitlines() if line.startswith("sha256: {")]
+    assert len(moving) == 1
+    assert not [line for line in path.read_text().splitlines() if line not in moving and any(len(word) == 64 for word in line.split())]
+    other = {**raw, "answers": told.replace(b'"index":0', b'"index":1')}
+    found = goldens.differences(made, other, {**SCRUBBED, "answers": other["answers"]})
+    assert [line for line in found if "readings" in line] == [
+        f"{made.id}: answers: readings of GPU 0 differ", f"{made.id}: answers: readings of section gpu differ",
+    ]  # fmt: skip
+    path.write_text(path.read_text().replace("sha256: {", "views: {}\nsha256: {"))
+    with pytest.raises(InputError, match="a recording's golden has `sha256`, any other `views`"):
+        goldens.load(path)
+
+
 def test_no_text_of_the_capture_is_in_it(golden):
     text = goldens.dump(golden)
     for line in SCRUBBED["q-x"].decode().split("\n"):
