@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from harness import __version__
 from harness.words.errors import InputError
 
-KINDS = ("transcript", "sidecar", "profile", "golden", "baselines", "rules", "node", "boards", "proposal", "answers", "views")
-"""Kinds of files: the first two make a capture (transcript: of either view), with the last two a recording."""
+KINDS = ("transcript", "sidecar", "profile", "golden", "baselines", "rules", "node", "boards", "proposal", "answers", "views", "timeline")
+"""Kinds of files: the first two make a capture (transcript: of either view), with the last three a recording."""
 Step = Callable[[str], str]
 """The text of a file of one format -> its text in the next, but for the number, which is changed for it."""
 _HEAD = re.compile(r"\A(?P<before>\ufeff?(?:[ \t]*(?:#[^\n]*)?\r?\n)*format:[ \t]*)(?P<number>[^\s#]*)")
