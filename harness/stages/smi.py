@@ -1,12 +1,14 @@
-"""Run a real nvidia-smi on a library: the one module that starts it.
+"""Run a real nvidia-smi, on a library or as the node has it: the one module that starts it.
 
 The binary looks for ``libnvidia-ml.so.1`` along LD_LIBRARY_PATH (measured: every branch from 340 to 555 does), so the library's folder is all it
-is told.  It gets an environment made here, never the caller's, so that the same profile gives the same bytes anywhere.
+is told.  It gets an environment made here, never the caller's, so that the same profile gives the same bytes anywhere.  A node's own binary is told
+beside it where the caller's loader looks, and what our library reads where that stands in for the node's.
 """
 
 from __future__ import annotations
 
 import resource
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -17,6 +19,8 @@ from harness.words.errors import GateError, InputError, MissingError
 
 LIBRARY_NAME = "libnvidia-ml.so.1"
 OUTPUT_LIMIT = 64 << 20
+NODE_LIMIT_S = 300.0
+"""Eight GPUs whose driver is loaded anew for each command take more than a minute."""
 _ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LANG": "C", "LC_ALL": "C", "TZ": "UTC", "HOME": "/nonexistent"}
 
 
@@ -64,18 +68,52 @@ def run_smi(
 
     Raises MissingError when the binary cannot be started, GateError when it does not end within ``limit_s`` seconds.
     """
-    if library.name != LIBRARY_NAME:
-        raise InputError(f"{library}: nvidia-smi loads a file named {LIBRARY_NAME} and no other")
-    environment = {**_ENVIRONMENT, "LD_LIBRARY_PATH": str(library.resolve().parent), **variables}
+    environment = {**_ENVIRONMENT, "LD_LIBRARY_PATH": _folder(library), **variables}
     if perturb is not None:
         environment["MALLOC_PERTURB_"] = str(perturb)
+    return _run(binary, arguments, environment, limit_s, " (nox -s smi fetches binaries that can)")
+
+
+def node_smi(named: Path | None, variables: Mapping[str, str]) -> Path:
+    """The node's own nvidia-smi: ``named``, else the first on the PATH of ``variables``, the caller's environment; MissingError where there is none."""
+    found = shutil.which("nvidia-smi" if named is None else str(named.absolute()), path=variables.get("PATH", "/usr/bin:/bin"))
+    if found is None and named is not None:
+        raise MissingError(f"{named}: no program; name the node's nvidia-smi")
+    if found is None:
+        raise MissingError("no nvidia-smi on PATH: is this a node with a driver? (--smi PATH names one elsewhere)")
+    return Path(found)
+
+
+def run_node(
+    binary: Path, arguments: Sequence[str], *, variables: Mapping[str, str], library: Path | None = None, limit_s: float = NODE_LIMIT_S
+) -> SmiRun:
+    """Run a node's own nvidia-smi on the library its loader finds, or on ``library``; what it gave, whatever its exit status.
+
+    ``variables``: the caller's environment, of which LD_LIBRARY_PATH is handed on, and what our library reads (a mock in the place of the node's).
+    Raises as ``run_smi``.
+    """
+    handed = {name: value for name, value in variables.items() if name.startswith(("NVPARITY_", "MOCK_NVML_"))}
+    folders = ([] if library is None else [_folder(library)]) + list(filter(None, [variables.get("LD_LIBRARY_PATH")]))
+    environment = {**_ENVIRONMENT, **handed, **({"LD_LIBRARY_PATH": ":".join(folders)} if folders else {})}
+    return _run(binary, arguments, environment, limit_s)
+
+
+def _folder(library: Path) -> str:
+    """Where nvidia-smi is to look for ``library``; InputError for a name that it does not look for."""
+    if library.name != LIBRARY_NAME:
+        raise InputError(f"{library}: nvidia-smi loads a file named {LIBRARY_NAME} and no other")
+    return str(library.absolute().parent)
+
+
+def _run(binary: Path, arguments: Sequence[str], environment: Mapping[str, str], limit_s: float, hint: str = "") -> SmiRun:
+    """Run the binary with its streams in files: bounded, and read when it has ended."""
     with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
         try:
             process = subprocess.Popen(
                 [str(binary.resolve()), *arguments], stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, env=environment, cwd="/"
             )
         except OSError as error:
-            raise MissingError(f"{binary}: cannot be started: {error.strerror} (nox -s smi fetches binaries that can)") from error
+            raise MissingError(f"{binary}: cannot be started: {error.strerror}{hint}") from error
         with process:
             _bound(process.pid)
             try:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.stages.smi import OUTPUT_LIMIT, binary_for, find_binaries, run_smi
+from harness.stages.smi import OUTPUT_LIMIT, binary_for, find_binaries, node_smi, run_node, run_smi
 from harness.words.errors import GateError, InputError, MissingError
 
 
@@ -94,3 +94,24 @@ def test_a_folder_without_binaries_says_what_brings_them(tmp_path: Path) -> None
 @pytest.mark.parametrize(("branch", "chosen"), [(470, 470), (460, 470), (520, 470), (550, 550), (595, 550)])
 def test_the_binary_of_a_driver_is_its_own_else_the_newest_older(branch: int, chosen: int) -> None:
     assert binary_for(branch, {470: Path("a"), 550: Path("b")})[0] == chosen
+
+
+def test_a_nodes_own_binary_is_told_where_the_callers_loader_looks_and_what_a_mock_reads(tmp_path: Path, library: Path) -> None:
+    caller = {"LD_LIBRARY_PATH": "/opt/driver", "MOCK_NVML_CONFIG": "c", "LD_PRELOAD": "stray", "USER": "someone"}
+    own = run_node(program(tmp_path, "env"), [], variables=caller)
+    named = run_node(program(tmp_path, "env"), [], variables=caller, library=library)
+    lines = own.stdout.decode().splitlines()
+    assert {"LD_LIBRARY_PATH=/opt/driver", "MOCK_NVML_CONFIG=c", "TZ=UTC"} <= set(lines)
+    assert not [line for line in lines if line.startswith(("LD_PRELOAD=", "USER="))]
+    assert f"LD_LIBRARY_PATH={library.parent}:/opt/driver" in named.stdout.decode().splitlines()
+    assert "LD_LIBRARY_PATH" not in run_node(program(tmp_path, "env"), [], variables={}).stdout.decode()
+
+
+def test_a_nodes_binary_is_the_one_named_else_the_first_on_path(tmp_path: Path) -> None:
+    made = program(tmp_path, "true")
+    assert node_smi(None, {"PATH": f"/nonexistent:{tmp_path}"}) == made
+    assert node_smi(made, {"PATH": "/nonexistent"}) == made
+    with pytest.raises(MissingError, match="no nvidia-smi on PATH"):
+        node_smi(None, {"PATH": "/nonexistent"})
+    with pytest.raises(MissingError, match="none: no program"):
+        node_smi(tmp_path / "none", {})
