@@ -75,7 +75,7 @@ def run_smi(
 
 
 def node_smi(named: Path | None, variables: Mapping[str, str]) -> Path:
-    """The node's own nvidia-smi: ``named``, else the first on the PATH of ``variables``, the caller's environment; MissingError where there is none."""
+    """The node's own nvidia-smi: ``named``, else the first on PATH in ``variables``, the caller's; MissingError where there is none."""
     found = shutil.which("nvidia-smi" if named is None else str(named.absolute()), path=variables.get("PATH", "/usr/bin:/bin"))
     if found is None and named is not None:
         raise MissingError(f"{named}: no program; name the node's nvidia-smi")
