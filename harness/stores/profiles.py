@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from harness.stores.schema import keys
+from harness.stores.schema import answers, keys
+from harness.stores.schema.answers import Residual
 from harness.tables import strictyaml
 from harness.words.errors import InputError
 from harness.words.fileformat import check_format
@@ -24,11 +25,13 @@ class Device:
     """One GPU of a profile, merged: dotted key -> value, and the keys that answer a state instead.
 
     ``state``: uncaptured, or that of its handle, for a GPU of which nothing but what it is known by (``keys.IDENTITY``) can be said.
+    ``answers``: calls of this GPU that are answered as they were recorded, whatever the keys say.
     """
 
     values: Mapping[str, Any]
     states: Mapping[str, State]
     state: State | None = None
+    answers: tuple[Residual, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,7 @@ class Profile:
     source   the file's name in messages; ``path`` the file, None for one that was made in memory; ``sha256`` of its bytes
     system   ``system`` as written; ``clock`` as written or empty; ``origin`` as written or empty
     devices  merged devices in the order of their index
+    answers  calls of the node that are answered as they were recorded
     """
 
     source: str
@@ -47,6 +51,7 @@ class Profile:
     devices: tuple[Device, ...]
     clock: Mapping[str, Any] = field(default_factory=dict)
     origin: Mapping[str, Any] = field(default_factory=dict)
+    answers: tuple[Residual, ...] = ()
 
     @property
     def driver_version(self) -> str:
@@ -80,9 +85,20 @@ def parse(data: bytes, source: str = "profile", path: Path | None = None) -> Pro
     count = 0 if none else int(system.get("num_devices") or len(listed) or 8)
     by_index = {device["index"]: device for device in listed}
     entries = [by_index.get(index, {"index": index}) for index in range(count)] if not listed or system.get("num_devices") else listed
-    devices = tuple(_merged(defaults, entry, _of_node(value)) for entry in entries)
+    node = _of_node(value)
+    devices = tuple(replace(_merged(defaults, entry, node), answers=kept) for entry, kept in zip(entries, _answers(document, entries), strict=True))
     clock, origin = _times(document)
-    return Profile(source, path, hashlib.sha256(data).hexdigest(), system, devices, clock, origin)
+    answered = tuple(filter(None, answers.of_block(document, ()).values()))
+    return Profile(source, path, hashlib.sha256(data).hexdigest(), system, devices, clock, origin, answered)
+
+
+def _answers(document: strictyaml.Document, entries: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Residual, ...]]:
+    """The answers of each entry, merged call by call with the defaults'; a GPU with a state of its own has none of those."""
+    shared = answers.of_block(document, ("device_defaults",))
+    places = {device["index"]: place for place, device in enumerate(document.value.get("devices") or ())}
+    for entry in entries:
+        own = answers.of_block(document, ("devices", places[entry["index"]])) if entry["index"] in places else {}
+        yield answers.merged(shared if entry.get("state") is None else {}, own)
 
 
 def _times(document: strictyaml.Document) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -110,10 +126,11 @@ def _merged(defaults: Mapping[str, Any], entry: Mapping[str, Any], node: Mapping
 
     A value given for the device itself wins over a state inherited from the defaults.  A GPU with a state of its own inherits nothing.
     """
+    entry = {name: value for name, value in entry.items() if name != answers.KEY}
     if entry.get("state") is not None:
         known = {key: value for key, value in keys.flatten({**entry, "state": None}).items() if value is not None}
         return Device(known, {}, State(entry["state"]))
-    merged: dict[str, Any] = {name: value for name, value in defaults.items() if name != "states"}
+    merged: dict[str, Any] = {name: value for name, value in defaults.items() if name not in ("states", answers.KEY)}
     for name, value in entry.items():
         if isinstance(value, dict) and name not in keys.WHOLE and isinstance(merged.get(name), dict):
             merged[name] = {**merged[name], **value}

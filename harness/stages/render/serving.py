@@ -20,6 +20,7 @@ from mocklib import image, state
 
 if TYPE_CHECKING:
     from harness.stages.render.process import Rendered
+    from harness.stores.profiles import Profile
     from harness.stores.workspace import Workspace
 
 _MOCKLIB = Path(mocklib.__file__).resolve().parent
@@ -65,12 +66,16 @@ def _build(installed: Path) -> Path:
 
 def image_bytes(profile: Path, space: Workspace) -> bytes:
     """The image of ``profile``, its driver taken from the tree that ``space`` sees."""
-    read = profiles.load(profile)
+    return packed(profiles.load(profile), space)
+
+
+def packed(read: Profile, space: Workspace) -> bytes:
+    """The image of a profile that is read already."""
     driver = drivers.load(space.root).resolve(read.driver_version)
     try:
         return image.pack(compiling.compile_profile(read, driver))
     except image.ImageError as error:
-        raise InputError(f"{profile}: {error}") from error
+        raise InputError(f"{read.source}: {error}") from error
 
 
 def image_of(profile: Path, space: Workspace) -> Path:

@@ -58,6 +58,8 @@ class Origin(Base):
 
 States = Annotated[dict[str, str], Field(json_schema_extra=lambda schema: schema.update(_states()))]
 """``states`` of a device; which keys and states there are is checked by ``rules``."""
+Answers = Annotated[dict[str, str | None], Field(json_schema_extra=lambda schema: schema.update(_answers()))]
+"""``answers``: call -> answer; what stands in them is checked by ``schema.answers``."""
 Describe = Callable[[str], str | None]
 
 
@@ -66,6 +68,14 @@ def _states() -> dict[str, Any]:
         "propertyNames": {"enum": sorted(state_keys())},
         "additionalProperties": {"enum": sorted(state.value for state in State if state.in_profile)},
     }
+
+def _answers() -> dict[str, Any]:
+    """A call is a function with its arguments, an answer a code (or ``missing``) with its values; null: a default that does not hold on this GPU."""
+    return {
+        "propertyNames": {"pattern": r"^nvml[A-Za-z0-9_]+( \{.*\})?$"},
+        "additionalProperties": {"anyOf": [{"type": "string", "pattern": r"^([A-Z][A-Z0-9_]*|[0-9]+|missing)( \{.*\})?$"}, {"type": "null"}]},
+    }
+
 
 GPU_STATES = tuple(state.value for state in State if state is State.UNCAPTURED or state.code not in (None, State.NOT_SUPPORTED.code))
 """What ``state`` of a device may be: uncaptured, or why its handle is not given."""
@@ -115,13 +125,14 @@ def described_model() -> type[BaseModel]:
 def _profile(describe: Describe) -> type[BaseModel]:
     device_fields = _fields(_tree((*device_keys().values(), *kept.DEVICE)), describe)
     node_fields = _fields(_tree(key for key in (*NODE, *kept.NODE) if not key.path.startswith("system.")), describe)
-    defaults = create_model("Defaults", __base__=Base, **{**device_fields, "states": (States, {})})
+    held = {"states": (States, {}), "answers": (Answers | None, None)}
+    defaults = create_model("Defaults", __base__=Base, **{**device_fields, **held})
     own = {"index": (Annotated[int, Field(ge=0, le=1023)], ...), "state": (Literal[GPU_STATES] | None, None)}
-    device = create_model("Device", __base__=Base, **{**device_fields, "states": (States, {}), **own})
+    device = create_model("Device", __base__=Base, **{**device_fields, **held, **own})
     return create_model(
         "Profile", __base__=Base, format=(Format, FORMAT), version=(Version, ...), system=(System, ...),
         clock=(Clock | None, None), device_defaults=(defaults | None, None), devices=(list[device] | None, None),  # type: ignore[valid-type, arg-type]
-        origin=(Origin | None, None), recorded=(Recorded | None, None), **node_fields,
+        origin=(Origin | None, None), recorded=(Recorded | None, None), answers=(Answers | None, None), **node_fields,
     )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from harness.stores.schema import codec, keys, within
+from harness.stores.schema import answers, codec, keys, within
 from harness.tables.strictyaml import Document
 from harness.words.errors import InputError, did_you_mean
 from harness.words.state import State
@@ -24,6 +24,7 @@ def errors(document: Document) -> Iterator[Error]:
     yield from _cuda(document, value.get("system"))
     yield from _states(document)
     yield from within.errors(document)
+    yield from answers.errors(document)
     devices = _devices(value)
     yield from _indices(document, devices)
     yield from _absent(document, devices)
@@ -92,7 +93,7 @@ def _absent(document: Document, devices: list[tuple[int, Mapping[str, Any]]]) ->
         if not isinstance(state, str):
             continue
         known = frozenset() if state == State.UNCAPTURED.value else keys.IDENTITY
-        given = keys.flatten({name: value for name, value in device.items() if name not in ("index", "state", "states")})
+        given = keys.flatten({name: value for name, value in device.items() if name not in ("index", "state", "states", answers.KEY)})
         if device.get("states"):
             given["states"] = device["states"]
         for key in sorted(key for key, value in given.items() if value is not None and key not in known):

@@ -25,7 +25,7 @@ STARTERS = {
     "mocklib/gen/since.py": "nm, to read the exports of a real library (a maintainer's tool; nothing imports it)",
     "harness/stages/smi.py": "the real nvidia-smi",
     "harness/stages/running.py": "the user's own command",
-    "harness/stages/render/process.py": "this package's own renderer, in a process of its own",
+    "harness/stages/child.py": "this package's own renderer and asker, each in a process of its own",
 }
 STARTS = ("os.exec", "os.spawn", "os.posix_spawn", "os.system", "os.popen", "os.fork", "pty.")
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import signal
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from harness.stages import child
 from harness.stages.render import process, serving
 from harness.stages.render.process import Job
 from harness.stores.workspace import Workspace
@@ -74,26 +74,31 @@ def test_an_unknown_view_is_refused(image: Path, library_path: Path):
         process.render(job(library_path, image, view="q"))
 
 
-def test_a_child_that_a_signal_ends_is_a_failed_gate_that_names_it(image: Path, library_path: Path, monkeypatch: pytest.MonkeyPatch):
-    def crash(*_args: object, **_more: object) -> subprocess.CompletedProcess[bytes]:
-        return subprocess.CompletedProcess([], -signal.SIGSEGV, b"", b"boom\n")
+def replaced(monkeypatch: pytest.MonkeyPatch, source: str) -> None:
+    """Have another program stand in for the child."""
+    started = subprocess.Popen
 
-    monkeypatch.setattr("subprocess.run", crash)
+    def start(command: list[str], **more: Any) -> Any:
+        return started([command[0], "-c", source], **more)
+
+    monkeypatch.setattr("subprocess.Popen", start)
+
+
+def test_a_child_that_a_signal_ends_is_a_failed_gate_that_names_it(image: Path, library_path: Path, monkeypatch: pytest.MonkeyPatch):
+    replaced(monkeypatch, "import os, sys; print('boom', file=sys.stderr, flush=True); os.kill(os.getpid(), 11)")
     with pytest.raises(GateError, match="SIGSEGV: boom"):
         process.render(job(library_path, image))
 
 
 def test_a_child_that_never_ends_is_a_failed_gate(image: Path, library_path: Path, monkeypatch: pytest.MonkeyPatch):
-    def hang(command: list[str], **_more: object) -> None:
-        raise subprocess.TimeoutExpired(command, 1)
-
-    monkeypatch.setattr("subprocess.run", hang)
+    replaced(monkeypatch, "import signal; signal.pause()")
+    monkeypatch.setattr(child.run, "__defaults__", (0.05,))
     with pytest.raises(GateError, match="did not end"):
         process.render(job(library_path, image))
 
 
 def test_a_child_without_an_answer_is_a_bug(image: Path, library_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("subprocess.run", lambda *_args, **_more: subprocess.CompletedProcess([], 1, b"", b"ImportError: x\n"))
+    replaced(monkeypatch, "raise ImportError('x')")
     with pytest.raises(RuntimeError, match="ImportError"):
         process.render(job(library_path, image))
 

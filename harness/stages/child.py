@@ -1,0 +1,124 @@
+"""A child of our own that holds the library: loaded fresh, it sees one image alone, and what becomes of it cannot take the harness down.
+
+The child is ``python -m MODULE -`` with its task as JSON on standard input; it answers into the file that the task names.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import harness
+from harness.words.errors import EXIT_ENVIRONMENT, EXIT_INPUT, GateError, InputError, MissingError, NvparityError
+
+LIMIT_S = 120.0
+"""Seconds that a child may take without a sign of life."""
+KILLED_S = 5.0
+"""Seconds that a killed child is waited for: one that a driver holds in the kernel does not end."""
+
+
+@dataclass(frozen=True)
+class Errand:
+    """What a child is started for.
+
+    ``module``: run by it.  ``task``: its input, to which ``answer`` is added, the file for its result.  ``name``: of the library or image, ``doing``:
+    of the work, both for messages.  ``image``: served to it, in an environment made here and with a state of its own; None leaves it the caller's
+    environment.  ``watched``: ``progress`` is added to the task, too, a file whose content the child changes to say what it is at.
+    """
+
+    module: str
+    task: Mapping[str, Any]
+    name: str
+    doing: str
+    image: str | None = None
+    watched: bool = False
+
+
+def run(errand: Errand, limit_s: float = LIMIT_S) -> dict[str, Any]:
+    """The child's answer.
+
+    Raises GateError when a signal ends the child or it takes longer than ``limit_s`` seconds without saying that it is at something else, and what
+    the child itself raised otherwise (an answer with ``error`` and ``status``); the message names what the child was at.
+    """
+    with tempfile.TemporaryDirectory(prefix="nvparity-", ignore_cleanup_errors=True) as made:
+        folder = Path(made)
+        answer, progress = folder / "answer.json", folder / "progress"
+        progress.touch()
+        task = json.dumps({**errand.task, "answer": str(answer), **({"progress": str(progress)} if errand.watched else {})})
+        status = _status(errand, task, folder, limit_s)
+        last = _last(folder / "stderr")
+        if status < 0:
+            raise GateError(f"{errand.name}: {errand.doing} was ended by {signal.Signals(-status).name}{_at(progress)}{last}")
+        if not answer.is_file():
+            raise RuntimeError(f"{errand.doing} left no answer (status {status}){last}")
+        found: dict[str, Any] = json.loads(answer.read_bytes())
+    if "error" in found:
+        kinds: dict[int, type[NvparityError]] = {EXIT_INPUT: InputError, EXIT_ENVIRONMENT: MissingError}
+        raise kinds.get(found["status"], GateError)(found["error"])
+    return found
+
+
+def _status(errand: Errand, task: str, folder: Path, limit_s: float) -> int:
+    """The exit status of the child, minus the number of the signal that ended it."""
+    given, said = folder / "task.json", folder / "stderr"
+    given.write_text(task, "utf-8")
+    command = [sys.executable, "-m", errand.module, "-"]
+    environment = _environment(errand.image, folder / "state")
+    with given.open("rb") as stdin, said.open("wb") as stderr:
+        child = subprocess.Popen(command, stdin=stdin, stdout=subprocess.DEVNULL, stderr=stderr, env=environment, cwd=folder)
+    try:
+        return _ended(child, errand, folder / "progress", limit_s)
+    except BaseException:
+        child.kill()
+        try:
+            child.wait(KILLED_S)
+        except subprocess.TimeoutExpired:
+            pass
+        raise
+
+
+def _ended(child: subprocess.Popen[bytes], errand: Errand, progress: Path, limit_s: float) -> int:
+    """Wait for the child's end as long as it shows that it goes on."""
+    before = None
+    while True:
+        try:
+            return child.wait(limit_s)
+        except subprocess.TimeoutExpired:
+            now = progress.read_bytes()
+            if now in (before, b""):
+                raise GateError(f"{errand.name}: {errand.doing} did not end within {limit_s:g} s{_at(progress)}") from None
+            before = now
+
+
+def _environment(image: str | None, state: Path) -> dict[str, str]:
+    path = [str(Path(harness.__file__).parent.parent), *filter(None, os.environ.get("PYTHONPATH", "").split(":"))]
+    if image is None:
+        return {**os.environ, "PYTHONPATH": ":".join(path)}
+    return {
+        "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
+        "HOME": "/nonexistent",
+        "LANG": "C.UTF-8",
+        "TZ": "UTC",
+        "PYTHONPATH": ":".join(path),
+        "NVPARITY_IMAGE": image,
+        "MOCK_NVML_STATE": str(state),
+    }
+
+
+def _at(progress: Path) -> str:
+    """What the child said last that it was at."""
+    said = progress.read_bytes().rstrip(b"\0").decode("utf-8", "backslashreplace")
+    return f" in {said}" if said else ""
+
+
+def _last(stderr: Path) -> str:
+    lines = stderr.read_bytes().decode("utf-8", "backslashreplace").strip().splitlines()
+    return f": {lines[-1]}" if lines else ""

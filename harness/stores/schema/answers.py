@@ -1,0 +1,84 @@
+"""``answers`` of a profile: calls answered as they were recorded, each a line ``function {arguments}: code {values}`` in the block of whom it is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from harness.tables.strictyaml import Document
+from harness.text import answers
+from harness.words.errors import InputError
+from mocklib.answers import Asked
+from mocklib.binding import Answer
+
+KEY = "answers"
+Path_ = tuple["str | int", ...]
+Call = tuple[str, frozenset[tuple[str, Any]]]
+"""What makes two calls one: the function and its arguments in whatever order."""
+
+
+@dataclass(frozen=True)
+class Residual:
+    """One answer that a profile keeps as it was recorded.
+
+    ``asked`` leaves the GPU to the block that it stands in (``gpu`` is None); ``where`` is that place, for messages: file:line and the path of its key.
+    """
+
+    asked: Asked
+    answer: Answer
+    where: str
+
+
+def errors(document: Document) -> Iterator[tuple[int, str]]:
+    """(line, message) of every answer that cannot be read; what is of the wrong type is left to the schema."""
+    for block in _blocks(document):
+        seen: dict[Call, str] = {}
+        for path, key, value in _entries(document, block):
+            name = ".".join(map(str, path))
+            try:
+                asked = answers.call_of(key, name)
+                if value is not None:
+                    answers.answer_of(value, name)
+            except InputError as error:
+                yield document.line(path), str(error)
+                continue
+            if seen.setdefault(_call(asked), name) != name:
+                yield document.line(path), f"{name}: is the call of {seen[_call(asked)]} too"
+
+
+def of_block(document: Document, block: Path_) -> dict[Call, Residual | None]:
+    """The answers of the block at ``block`` of a document that was checked; None for a call that its keys answer, whatever the defaults say."""
+    found: dict[Call, Residual | None] = {}
+    for path, key, value in _entries(document, block):
+        where = f"{document.where(path)}: {'.'.join(map(str, path))}"
+        asked = answers.call_of(key, where)
+        found[_call(asked)] = None if value is None else Residual(asked, answers.answer_of(value, where), where)
+    return found
+
+
+def merged(defaults: Mapping[Call, Residual | None], own: Mapping[Call, Residual | None]) -> tuple[Residual, ...]:
+    """A GPU's answers: call by call its own, else those of the defaults."""
+    return tuple(answer for answer in {**defaults, **own}.values() if answer is not None)
+
+
+def _call(asked: Asked) -> Call:
+    return asked.function, frozenset(asked.arguments)
+
+
+def _blocks(document: Document) -> Iterator[Path_]:
+    yield ()
+    yield ("device_defaults",)
+    devices = document.value.get("devices")
+    yield from (("devices", place) for place in range(len(devices) if isinstance(devices, list) else 0))
+
+
+def _entries(document: Document, block: Path_) -> Iterator[tuple[Path_, str, str | None]]:
+    """Path, key and value of each answer in one block; None where null stands for the answer."""
+    held = document.value
+    for step in block:
+        held = held.get(step) if isinstance(held, dict) else held[step]
+    listed = held.get(KEY) if isinstance(held, dict) else None
+    for key, value in listed.items() if isinstance(listed, dict) else ():
+        if isinstance(key, str) and isinstance(value, str | None):
+            yield (*block, KEY, key), key, value
