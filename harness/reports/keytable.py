@@ -131,6 +131,8 @@ def _readers(path: str) -> str:
     """What answers, functions in their first version only."""
     if path.startswith(_FREE) or path in ("format", "version"):
         return "nvparity"
+    if path == "answers":
+        return "the call that each of its keys names"
     if path.startswith("origin.") or path == "recorded.capture":
         return "nothing; says where the values are from"
     answers = wording.status_of(path.replace("[]", "").replace(".<n>", ""))

@@ -5,6 +5,7 @@ The child is ``python -m MODULE -`` with its task as JSON on standard input; it 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -78,10 +79,8 @@ def _status(errand: Errand, task: str, folder: Path, limit_s: float) -> int:
         return _ended(child, errand, folder / "progress", limit_s)
     except BaseException:
         child.kill()
-        try:
+        with contextlib.suppress(subprocess.TimeoutExpired):
             child.wait(KILLED_S)
-        except subprocess.TimeoutExpired:
-            pass
         raise
 
 

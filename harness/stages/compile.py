@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from typing import Any
 
-from harness.stages import compile_absent, compile_device
+from harness.stages import compile_absent, compile_answers, compile_device
 from harness.stores.profiles import Device, Profile
 from harness.stores.schema import codec
 from harness.tables import serving
@@ -40,6 +40,7 @@ def compile_profile(profile: Profile, driver: Driver) -> ImageSpec:
         gates=gates(driver),
         clock=_clock(profile),
         source=_source(profile),
+        answers=compile_answers.recorded(profile),
     )
 
 

@@ -66,6 +66,15 @@ def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
     return made
 
 
+def spelled(block: dict[str, Any]) -> dict[str, Any]:
+    """A block of a device as it was read, with the numbers that a derived profile spells in hexadecimal."""
+    found = {name: spelled(value) if isinstance(value, dict) and name == "pci" else value for name, value in block.items()}
+    return {
+        name: Hexadecimal(value) if isinstance(value, int) and (name in _HEXADECIMAL or f"pci.{name}" in _HEXADECIMAL) else value
+        for name, value in found.items()
+    }
+
+
 def _order(key: str) -> tuple[int, int, str]:
     """Blocks as the image has them, long lists last; inside a block, keys as the key table has them."""
     blocks, table = _orders()

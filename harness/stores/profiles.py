@@ -187,12 +187,29 @@ def recorded(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def dump(document: Mapping[str, Any]) -> str:
-    """A profile's document as YAML: the same mapping always gives the same text; it ends with a line end."""
-    texts = (f"{key}: {_dump(value, line=True)}" if key == RECORDED else _dump({key: value}) for key, value in document.items())
-    return "".join(texts)
+    """A profile's document as YAML: the same mapping always gives the same text; it ends with a line end.  Answers stand last in their block."""
+    return "".join(_section(name, value) for name, value in document.items())
 
 
-def _dump(value: Any, *, line: bool = False) -> str:
+def _section(name: str, value: Any) -> str:
+    """One key of a profile with what is below it."""
+    if name == RECORDED:
+        return f"{name}: {_yaml(value, line=True)}"
+    if name == answers.KEY and value:
+        return answers.lines(value, "")
+    if name == "device_defaults" and isinstance(value, dict) and value.get(answers.KEY):
+        rest = _without_answers(value)
+        return (_yaml({name: rest}) if rest else f"{name}:\n") + answers.lines(value[answers.KEY], "  ")
+    if name == "devices" and isinstance(value, list) and any(entry.get(answers.KEY) for entry in value):
+        return f"{name}:\n" + "".join(_yaml([_without_answers(entry)]) + answers.lines(entry.get(answers.KEY) or {}, "  ") for entry in value)
+    return _yaml({name: value})
+
+
+def _without_answers(block: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in block.items() if key != answers.KEY}
+
+
+def _yaml(value: Any, *, line: bool = False) -> str:
     """``value`` as YAML, all on one ``line`` or a key a line."""
     text: str = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1 << 30 if line else 140, default_flow_style=line)
     return text

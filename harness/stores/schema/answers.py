@@ -1,7 +1,9 @@
-"""``answers`` of a profile: calls answered as they were recorded, each a line ``function {arguments}: code {values}`` in the block of whom it is asked."""
+"""``answers`` of a profile: calls answered as they were recorded, each a line ``function {arguments}: code {values}`` in the block of its GPU."""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +24,7 @@ Call = tuple[str, frozenset[tuple[str, Any]]]
 class Residual:
     """One answer that a profile keeps as it was recorded.
 
-    ``asked`` leaves the GPU to the block that it stands in (``gpu`` is None); ``where`` is that place, for messages: file:line and the path of its key.
+    ``asked`` leaves the GPU to the block that it stands in (``gpu`` is None); ``where`` is that place, for messages: file:line and the key's path.
     """
 
     asked: Asked
@@ -60,6 +62,30 @@ def of_block(document: Document, block: Path_) -> dict[Call, Residual | None]:
 def merged(defaults: Mapping[Call, Residual | None], own: Mapping[Call, Residual | None]) -> tuple[Residual, ...]:
     """A GPU's answers: call by call its own, else those of the defaults."""
     return tuple(answer for answer in {**defaults, **own}.values() if answer is not None)
+
+
+def lines(held: Mapping[str, str | None], indent: str) -> str:
+    """The YAML of a block's answers behind ``indent``, each on one line whatever its length; nothing for none."""
+    listed = "".join(_line(key, value, f"{indent}  ") for key, value in held.items())
+    return f"{indent}{KEY}:\n{listed}" if listed else ""
+
+
+def _line(key: str, value: str | None, indent: str) -> str:
+    written = "null" if value is None else _scalar(value)
+    name = _scalar(key)
+    return f"{indent}{name}: {written}\n" if len(name) < _LONGEST_KEY else f"{indent}? {name}\n{indent}: {written}\n"
+
+
+_LONGEST_KEY = 1000
+"""Characters of a key that YAML reads without a question mark before it: 1024."""
+_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+
+
+def _scalar(text: str) -> str:
+    """A text of an answer as YAML: plain where it is one word, else quoted.  It is ASCII; of DEL alone JSON makes no escape and YAML wants one."""
+    if _WORD.fullmatch(text):
+        return text
+    return json.dumps(text).replace("\x7f", "\\x7f") if "\x7f" in text else "'" + text.replace("'", "''") + "'"
 
 
 def _call(asked: Asked) -> Call:

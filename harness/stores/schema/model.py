@@ -125,7 +125,7 @@ def described_model() -> type[BaseModel]:
 def _profile(describe: Describe) -> type[BaseModel]:
     device_fields = _fields(_tree((*device_keys().values(), *kept.DEVICE)), describe)
     node_fields = _fields(_tree(key for key in (*NODE, *kept.NODE) if not key.path.startswith("system.")), describe)
-    held = {"states": (States, {}), "answers": (Answers | None, None)}
+    held: dict[str, Any] = {"states": (States, {}), "answers": (Answers | None, None)}
     defaults = create_model("Defaults", __base__=Base, **{**device_fields, **held})
     own = {"index": (Annotated[int, Field(ge=0, le=1023)], ...), "state": (Literal[GPU_STATES] | None, None)}
     device = create_model("Device", __base__=Base, **{**device_fields, **held, **own})
