@@ -14,7 +14,6 @@ from mocklib.calls import TEXT_SIZE, BindingError, Call, ffi, signatures
 __all__ = ["Answer", "BindingError", "FieldAnswer", "Nvml", "function_names", "open_library", "struct_size"]
 
 FUNCTION_NOT_FOUND = 13
-INSUFFICIENT_SIZE = 7
 TABLE_ID = bytes.fromhex("c4fe3e6cc98f6c4ea327ee696e12f7c4")
 """The one id of the private table, first three groups little-endian (facts on the private interface)."""
 PROCESS_SHAPES = {"processes": 4128, "processes_unprotected": 4120}
@@ -119,11 +118,7 @@ class Nvml:
         if function is None:
             return Answer(FUNCTION_NOT_FOUND, missing=True)
         call = Call(self.ffi, name, device, dict(arguments or {}))
-        code = int(function(*call.places))
-        if code == INSUFFICIENT_SIZE and call.counted:
-            code = 0
-        if code == INSUFFICIENT_SIZE and call.grow():
-            code = int(function(*call.places))
+        code = call.run(function)
         return Answer(code, call.results(code))
 
     def field_values(self, device: int, wanted: list[tuple[int, int]]) -> list[FieldAnswer]:

@@ -1,5 +1,8 @@
 """One call of the binding: its C arguments made from the roles of its parameters, and what was written taken apart again.
 
+Nothing here depends on whose library is called: what it may write to is zeroed and as large as nvml.h says, lists are asked for their length before
+they are made, and only what a library was given room for is read back.
+
 The generated modules (cffi declarations, roles of parameters) are loaded here, by path, from where the build put them.
 """
 
@@ -8,12 +11,20 @@ from __future__ import annotations
 import functools
 import importlib.util
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from mocklib import values
+
 HERE = Path(__file__).resolve().parent
 TEXT_SIZE = 4096
+BRANCH_SIZE = 80
+"""Room for the name of a driver branch, whose length is told beside a struct (nvml.h, NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE)."""
+INVALID_ARGUMENT, INSUFFICIENT_SIZE = 2, 7
+ATTEMPTS = 4
+"""How often a list that grew between two calls is made longer."""
 
 
 class BindingError(RuntimeError):
@@ -22,6 +33,16 @@ class BindingError(RuntimeError):
 
 LONGEST_LIST = 1 << 20
 """Entries a list is made for: a count may come from a hostile image."""
+STRUCT_LISTS = {
+    "nvmlProcessDetailList_v1_t": ("numProcArrayEntries", "procArray"),
+    "nvmlProcessesUtilizationInfo_v1_t": ("processSamplesCount", "procUtilArray"),
+    "nvmlEccSramUniqueUncorrectedErrorCounts_v1_t": ("entryCount", "entries"),
+    "nvmlVgpuPlacementList_v1_t": ("count", "placementIds"),
+    "nvmlVgpuPlacementList_v2_t": ("count", "placementIds"),
+    "nvmlVgpuInstancesUtilizationInfo_v1_t": ("vgpuInstanceCount", "vgpuUtilArray"),
+    "nvmlVgpuProcessesUtilizationInfo_v1_t": ("vgpuProcessCount", "vgpuProcUtilArray"),
+}
+"""Struct -> its member that counts the entries, and the pointer to them (nvml.h)."""
 
 
 def built_folder() -> Path:
@@ -56,28 +77,62 @@ def signatures() -> ModuleType:
     return _module("zz_generated_signatures")
 
 
-class Call:
-    """The C arguments of one call, and what came back in them.
+class Rows:
+    """A list: the array that a library fills, NULL until its length is known, and the count beside it.
 
-    ``counted``: a list was given, as NULL: the call asks how long it is, and INSUFFICIENT_SIZE is its success.
+    ``say`` and ``length`` write and read the count, ``point`` puts the array (or NULL) where the library looks for it.
+    """
+
+    def __init__(self, ffi: Any, item: str, point: Callable[[Any], None], say: Callable[[int], None], length: Callable[[], int]) -> None:
+        self.ffi = ffi
+        self.kind = ffi.typeof(f"{item}[]")
+        self.read = values.reader(ffi, ffi.typeof(item))
+        self.point, self.say, self.length = point, say, length
+        self.array: Any = None
+        self.made = 0
+
+    def make(self, room: int) -> None:
+        """An array of ``room`` zeroed entries; none for 0."""
+        self.array = self.ffi.new(self.kind, room) if room else None
+        self.made = room
+        self.point(self.array if room else self.ffi.NULL)
+
+    def take(self) -> list[Any]:
+        """The entries: as many as the library counted, and never more than there was room for."""
+        count = min(self.length(), self.made)
+        if not count:
+            return []
+        entries = self.ffi.unpack(self.array, count)
+        return entries if self.read is None else [self.read(entry) for entry in entries]
+
+
+class Call:
+    """One call for one set of arguments: its C arguments, made once, and run as often as wanted, for whatever device.
+
+    ``counted``: a list was given, as NULL: the call asks how long it is, and INSUFFICIENT_SIZE is its success.  ``handles``: the names in the results
+    that are handles of devices.
     """
 
     def __init__(self, ffi: Any, name: str, device: int | None, given: dict[str, Any]) -> None:
         self.ffi = ffi
         self.name = name
-        self.given = given
         self.params = signatures().FUNCTIONS[name]
-        self.keep: dict[str, Any] = {}
-        self.lists: dict[str, str] = {}
-        self.count: Any = None
-        self.counted = False
-        self.places: list[Any] = []
-        devices = [param for param, _, role in self.params if role == "device"]
-        if device is not None and devices:
-            given.setdefault(devices[0], device)
-        for param, kind, role in self.params:
-            self.places.append(self.place(param, kind, role))
+        self.given = given
         self.refuse_unknown()
+        self.buffers: list[tuple[Any, bytes]] = []
+        self.takers: list[Callable[[dict[str, Any]], None]] = []
+        self.handles: list[str] = []
+        self.rows: list[Rows] = []
+        self.nullable = False
+        self.counted = False
+        self.count: tuple[str, Any] | None = None
+        self.places: list[Any] = []
+        self.device = next((position for position, (_, _, role) in enumerate(self.params) if role == "device"), None)
+        if device is not None and self.device is not None:
+            given.setdefault(self.params[self.device][0], device)
+        self.make_count()
+        for position, (param, kind, role) in enumerate(self.params):
+            self.places.append(self.place(position, param, kind, role))
 
     def refuse_unknown(self) -> None:
         """An argument the function does not have is the caller's error."""
@@ -86,129 +141,180 @@ class Call:
             if key.split(".")[0] not in known:
                 raise BindingError(f"{self.name} has no parameter {key!r}; it has {', '.join(known)}")
 
-    def place(self, param: str, kind: str, role: str) -> Any:
+    def run(self, function: Any, device: int | None = None) -> int:
+        """The code of ``function``, for ``device`` where one is given; lists are asked for their length, then made as long as they are."""
+        if device is not None and self.device is not None:
+            self.places[self.device] = self.ffi.cast("nvmlDevice_t", device)
+        code = self.once(function, 0, 0)
+        if not self.rows:
+            return 0 if self.counted and code == INSUFFICIENT_SIZE else code
+        if code == INVALID_ARGUMENT and self.nullable:
+            code = self.once(function, 0, 1)  # a list may be refused where it is NULL, whatever its count
+        for _ in range(ATTEMPTS):
+            length = max(rows.length() for rows in self.rows)
+            if code not in {0, INSUFFICIENT_SIZE} or not self.rows[0].made < length <= LONGEST_LIST:
+                break
+            code = self.once(function, length, length)
+        return code
+
+    def once(self, function: Any, count: int, room: int) -> int:
+        """One call on zeroed buffers, every list ``room`` entries long and said to be ``count``."""
+        for buffer, initial in self.buffers:
+            self.ffi.memmove(buffer, initial, len(initial))
+        for rows in self.rows:
+            rows.make(room)
+            rows.say(count)
+        return int(function(*self.places))
+
+    def results(self, code: int) -> dict[str, Any]:
+        """What was written, by parameter or parameter.member; nothing without SUCCESS but the length of a list."""
+        found: dict[str, Any] = {}
+        if code == 0:
+            for taker in self.takers:
+                taker(found)
+        elif self.count is not None:
+            found[self.count[0]] = int(self.count[1][0])
+        return found
+
+    def keep(self, made: Any) -> Any:
+        """A place whose content now is what every run starts from."""
+        self.buffers.append((made, bytes(self.ffi.buffer(made))))
+        return made
+
+    def make_count(self) -> None:
+        """The place of the parameter that counts a list, or tells how long a text may be."""
+        for param, _, role in self.params:
+            if role == "count":
+                lists = any(other == "list" for _, _, other in self.params)
+                self.count = (param, self.keep(self.ffi.new("unsigned int *", 0 if lists else TEXT_SIZE)))
+
+    def place(self, position: int, param: str, kind: str, role: str) -> Any:
         """The C value of one parameter by its role."""
         if role in {"device", "handle"}:
             return self.ffi.cast(kind, self.given.get(param, 0))
-        if role == "in":
-            return int(self.given.get(param, TEXT_SIZE if param == "length" else 0))
         if role == "length":
             return int(self.given.get(param, TEXT_SIZE))
+        if role == "in":
+            return int(self.given.get(param, BRANCH_SIZE if param == "length" else 0))
         if role == "text":
-            length = next((int(self.given[name]) for name, _, other in self.params if other == "length" and name in self.given), TEXT_SIZE)
-            self.keep[param] = self.ffi.new("char[]", max(length, TEXT_SIZE))
-            return self.keep[param]
+            return self.text(param)
         if role == "list":
-            if param in self.given:
-                self.counted = True
-            else:
-                self.lists[param] = kind.rstrip(" *")
-            return self.ffi.NULL
-        if role == "count":
-            self.count = self.keep[param] = self.ffi.new("unsigned int *", 0)
-            return self.count
-        if role == "const":
-            return self.constant(param, kind)
-        return self.written(param, kind, role)
+            return self.list(position, param, kind.removesuffix("*").strip())
+        if role == "count" and self.count is not None:
+            made = self.count[1]
+            self.takers.append(lambda found: found.__setitem__(param, int(made[0])))
+            return made
+        if role == "const" and isinstance(self.given.get(param), (str, bytes)):
+            return self.keep(self.ffi.new("char[]", _encoded(self.given[param])))
+        if role in {"const", "struct"}:
+            return self.struct(param, kind.rstrip(" *"), wanted=role == "struct")
+        return self.out(param, kind)
 
-    def constant(self, param: str, kind: str) -> Any:
-        """Data that is read: text, or a struct filled from ``param.member``."""
-        if isinstance(self.given.get(param), (str, bytes)):
-            text = self.given[param]
-            self.keep[f"&{param}"] = self.ffi.new("char[]", text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape"))
-            return self.keep[f"&{param}"]
-        self.keep[f"&{param}"] = self.struct(param, kind.rstrip(" *"))
-        return self.keep[f"&{param}"]
+    def text(self, param: str) -> Any:
+        """Room for a text: 4096 bytes, or more where a longer length was given."""
+        length = next((int(self.given[name]) for name, _, role in self.params if role == "length" and name in self.given), TEXT_SIZE)
+        made = self.keep(self.ffi.new("char[]", max(length, TEXT_SIZE)))
+        self.takers.append(lambda found: found.__setitem__(param, self.ffi.string(made).decode("utf-8", "surrogateescape")))
+        return made
 
-    def written(self, param: str, kind: str, role: str) -> Any:
-        """A place the function writes to."""
-        if role == "struct":
-            self.keep[param] = self.struct(param, kind.rstrip(" *"))
-        else:
-            self.keep[param] = self.ffi.new(kind)
-        return self.keep[param]
+    def list(self, position: int, param: str, item: str) -> Any:
+        """A list beside its count; one that was given stays NULL."""
+        if param in self.given:
+            self.counted = True
+            self.takers.append(lambda found: found.__setitem__(param, []))
+        elif self.count is not None:
+            count = self.count[1]
+            rows = Rows(
+                self.ffi,
+                item,
+                lambda array: self.places.__setitem__(position, array),
+                lambda number: count.__setitem__(0, number),
+                lambda: int(count[0]),
+            )
+            self.rows.append(rows)
+            self.nullable = True
+            if values.is_device(self.ffi.typeof(item)):
+                self.handles.append(param)
+            self.takers.append(lambda found: found.__setitem__(param, rows.take()))
+        return self.ffi.NULL
 
-    def struct(self, param: str, kind: str) -> Any:
+    def out(self, param: str, kind: str) -> Any:
+        """A place for one value, or an array whose size stands in the number beside it."""
+        given = {name: int(value) for name, value in self.given.items() if role_of(self.params, name) == "in"}
+        item = self.ffi.typeof(kind).item
+        if (elements := _elements(param, given, self.params, self.ffi.sizeof(item))) is not None:
+            made = self.keep(self.ffi.new(f"{item.cname}[]", elements))
+            self.takers.append(lambda found: found.__setitem__(param, self.ffi.unpack(made, elements)))
+            return made
+        made = self.keep(self.ffi.new(kind))
+        read = values.reader(self.ffi, item)
+        if values.is_device(item):
+            self.handles.append(param)
+        self.takers.append(lambda found: found.__setitem__(param, made[0] if read is None else read(made[0])))
+        return made
+
+    def struct(self, param: str, kind: str, *, wanted: bool) -> Any:
         """A struct with its version word and the members given; a version other than its own makes it the struct of that version."""
         own = signatures().ALIASES.get(kind, kind)
         versions = signatures().VERSIONS.get(own, {})
-        wanted = self.given.get(f"{param}.version")
-        if versions:
-            number = int(wanted) if wanted is not None else next(version for version, struct in versions.items() if struct == own)
-            actual = versions.get(number, own)
-            made = self.ffi.new(f"{actual} *")
-            if "version" in dict(self.ffi.typeof(made).item.fields):  # nvmlC2cModeInfo_v1_t has a version and no word for it
-                made.version = self.ffi.sizeof(actual) | number << 24
-            self.keep[f"@{param}"] = made
-        else:
-            made = self.ffi.new(f"{kind} *")
-            if wanted is not None:
-                made.version = wanted
+        given = self.given.get(f"{param}.version")
+        number = next((version for version, struct in versions.items() if struct == own), 0) if given is None else int(given)
+        actual = versions.get(number, own) if versions else kind
+        made = self.ffi.new(f"{actual} *")
+        if "version" in dict(self.ffi.typeof(actual).fields):  # nvmlC2cModeInfo_v1_t has a version and no word for it
+            made.version = self.ffi.sizeof(actual) | number << 24 if versions else number
+        self.fill(param, made)
+        self.keep(made)
+        if wanted:
+            self.take_struct(param, made, actual)
+        return made if actual in {own, kind} else self.ffi.cast(f"{own} *", made)
+
+    def fill(self, param: str, made: Any) -> None:
+        """The members that were given."""
         for key, value in self.given.items():
             owner, _, member = key.partition(".")
             if owner == param and member and member != "version":
-                setattr(made, member, value)
-        return made if not versions or actual == own else self.ffi.cast(f"{own} *", made)
+                try:
+                    setattr(made, member, _encoded(value) if isinstance(value, str) else value)
+                except AttributeError:
+                    raise BindingError(f"{self.name}: {param} has no member {member!r}") from None
 
-    def grow(self) -> bool:
-        """After INSUFFICIENT_SIZE: make the lists as long as the count says; False where the call has none, or the count is no list's."""
-        if self.count is None or not 0 < self.count[0] <= LONGEST_LIST or not self.lists:
-            return False
-        for position, (param, _, role) in enumerate(self.params):
-            if role == "list":
-                self.keep[param] = self.ffi.new(f"{self.lists[param]}[]", int(self.count[0]))
-                self.places[position] = self.keep[param]
-        return True
+    def take_struct(self, param: str, made: Any, actual: str) -> None:
+        """What is read of a struct; where it points to a list, that list too."""
+        plan = values.members(self.ffi, self.ffi.typeof(actual))
+        self.handles += [f"{param}.{member.name}" for member in plan if member.handle]
+        self.takers.append(lambda found: values.take(plan, made[0], f"{param}.", found))
+        if actual in STRUCT_LISTS:
+            count, pointer = STRUCT_LISTS[actual]
+            rows = Rows(
+                self.ffi,
+                dict(self.ffi.typeof(actual).fields)[pointer].type.item.cname,
+                lambda array: setattr(made, pointer, array),
+                lambda number: setattr(made, count, number),
+                lambda: int(getattr(made, count)),
+            )
+            self.rows.append(rows)
+            self.takers.append(lambda found: found.__setitem__(f"{param}.{pointer}", rows.take()))
 
-    def results(self, code: int) -> dict[str, Any]:
-        """What was written, by parameter or parameter.member."""
-        found: dict[str, Any] = {}
-        for param, _, role in self.params:
-            if role == "count":
-                found[param] = int(self.count[0])
-            if code:
-                continue
-            if role == "text":
-                found[param] = self.ffi.string(self.keep[param]).decode("utf-8", "surrogateescape")
-            elif role == "list":
-                array = self.keep.get(param, ())
-                found[param] = [self.value(array[number]) for number in range(int(self.count[0]) if self.count is not None else 0)] if array else []
-            elif role == "struct":
-                self.flatten(param, self.keep.get(f"@{param}", self.keep[param])[0], found)
-            elif role == "out":
-                found[param] = self.value(self.keep[param][0])
-        return found
 
-    def flatten(self, prefix: str, struct: Any, found: dict[str, Any]) -> None:
-        """The members of a struct under ``prefix.member``; nested structs go on, unions are left out."""
-        for name, member in self.ffi.typeof(struct).fields:
-            value = getattr(struct, name)
-            if member.type.kind == "struct":
-                self.flatten(f"{prefix}.{name}", value, found)
-            elif member.type.kind != "union":
-                found[f"{prefix}.{name}"] = self.value(value)
+def role_of(params: Any, name: str) -> str | None:
+    """The role of the parameter ``name``; None where there is none."""
+    return next((role for param, _, role in params if param == name), None)
 
-    def value(self, item: Any) -> Any:
-        """A C value as Python's."""
-        if isinstance(item, (int, float)):
-            return item
-        if isinstance(item, bytes):
-            return item[0]
-        kind = self.ffi.typeof(item)
-        if kind.kind == "array":
-            return self.array(item, kind)
-        if kind.kind == "struct":
-            inner: dict[str, Any] = {}
-            self.flatten("", item, inner)
-            return {name[1:]: value for name, value in inner.items()}
-        if kind.kind == "pointer":
-            return int(self.ffi.cast("uintptr_t", item))
-        return int(item)
 
-    def array(self, item: Any, kind: Any) -> Any:
-        """An array: text for char, bytes for unsigned char, else a list."""
-        if kind.item.cname == "char":
-            return self.ffi.string(item, kind.length).decode("utf-8", "surrogateescape")
-        if kind.item.cname == "unsigned char":
-            return bytes(self.ffi.buffer(item))
-        return [self.value(item[number]) for number in range(kind.length)]
+def _elements(param: str, given: dict[str, int], params: Any, size: int) -> int | None:
+    """How many elements of ``size`` bytes an array has whose size is an input: xSize counts them, ``size`` is in bytes; None for one value."""
+    if role_of(params, f"{param}Size") == "in":
+        count = given.get(f"{param}Size", 0)
+    elif role_of(params, "size") == "in":
+        count = given.get("size", 0) // size
+    else:
+        return None
+    if not 0 <= count <= LONGEST_LIST:
+        raise BindingError(f"an array of {count} elements is not asked for; at most {LONGEST_LIST} are")
+    return count
+
+
+def _encoded(text: str | bytes) -> bytes:
+    """The bytes of a text; surrogates are the bytes that are not UTF-8."""
+    return text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape")
