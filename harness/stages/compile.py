@@ -35,7 +35,7 @@ def compile_profile(profile: Profile, driver: Driver) -> ImageSpec:
         devices=devices,
         modes=[_modes(device) for device in profile.devices],
         absences=[compile_absent.absence(device) for device in profile.devices],
-        field_ids=_field_ids(driver),
+        field_ids=field_ids(driver),
         slots=_slots(driver),
         gates=gates(driver),
         clock=_clock(profile),
@@ -75,7 +75,7 @@ def cuda_version(profile: Profile) -> tuple[int, int]:
     return int(major), int(minor)
 
 
-def _field_ids(driver: Driver) -> list[FieldId]:
+def field_ids(driver: Driver) -> list[FieldId]:
     """The ids the driver knows, with the field and value type of each; an id under two names is listed once."""
     found: dict[tuple[int, int | None], FieldId] = {}
     for name, number in driver.field_ids.items():
