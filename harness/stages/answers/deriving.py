@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from harness.stages import derive_shape
-from harness.stages.answers import devices, gathering, inverting, keys_made
+from harness.stages.answers import contradicting, devices, gathering, inverting, keys_made
 from harness.stages.answers.contradicting import Contradiction
 from harness.stores import profiles
 from harness.tables import strictyaml
@@ -78,7 +78,8 @@ def derive(
         written["clock"] = beside["clock"]
     written.update(derive_shape.devices([(gpu.values, gpu.states) for gpu in made.values()], list(made), node.entries))
     written["origin"] = _origin(capture, driver, origin, beside)
-    return AnswersDerived(profiles.dump(written), (), tuple(notes), _counts(recording, made))
+    found = () if document is None else contradicting.find(recording, document, driver, second, moved)
+    return AnswersDerived(profiles.dump(written), found, tuple(notes), _counts(recording, made))
 
 
 def _of(told: Mapping[int | None, Gathered], index: int | None) -> Gathered:
