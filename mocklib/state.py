@@ -20,7 +20,7 @@ from mocklib import fields as tables
 from mocklib import image
 from mocklib.fields import FieldDef
 from mocklib.records import RecordView, RecordWriter, read_record
-from mocklib.spec import FieldValue, ImageError, ImageSpec
+from mocklib.spec import CLOCKS, Clock, FieldValue, ImageError, ImageSpec
 from mocklib.structs import as_bytes, constants, structs
 
 LOCK_WAIT_S = 1.0
@@ -201,8 +201,32 @@ def _merged(now: RecordView, values: dict[str, FieldValue]) -> bytes:
     return writer.finish()
 
 
+def set_clock(path: Path, clock: Clock) -> None:
+    """Make ``clock`` the time of every process that uses the state, as one change."""
+    with _locked(path):
+        opened = _Open(path, write=True)
+        try:
+            data = opened.current(0)[1]
+            _taken(path, data, tables.system_fields())
+            opened.publish(0, _clocked(data, clock))
+        finally:
+            opened.close()
+
+
+def _clocked(record: bytes, clock: Clock) -> bytes:
+    """The node's record with another clock."""
+    ffi, made = structs(), bytearray(record)
+    head = ffi.cast("struct nvp_record *", ffi.from_buffer("unsigned char[]", made, require_writable=True))
+    head.clock_mode, head.clock_at_ns, head.clock_start_ns = CLOCKS[clock.mode], clock.at_ns, clock.start_ns
+    head.clock_scale_ppm = round(clock.scale * 1_000_000)
+    return bytes(made)
+
+
 def reset(path: Path, image_bytes: bytes, device: int | None = None) -> None:
-    """Drop every override of ``device`` (None: of the node and all devices): the records of the image come back, each as one change."""
+    """Drop every override of ``device`` (None: of the node and all devices): the records of the image come back, each as one change.
+
+    The clock is no override: it goes on.
+    """
     view = image.read(image_bytes)
     with _locked(path):
         opened = _Open(path, write=True)
@@ -211,6 +235,7 @@ def reset(path: Path, image_bytes: bytes, device: int | None = None) -> None:
                 raise StateError(f"{path}: belongs to another image")
             for number in range(len(view.records)) if device is None else [device + 1]:
                 start, size = view.records[number]
-                opened.publish(number, image_bytes[start : start + size])
+                data = image_bytes[start : start + size]
+                opened.publish(number, data if number else _clocked(data, _taken(path, opened.current(0)[1], tables.system_fields()).clock))
         finally:
             opened.close()

@@ -5,11 +5,13 @@ from __future__ import annotations
 import getpass
 import json
 import os
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from harness.stages.timeline.clocks import Wanted
 from harness.stores import pending
 from harness.words.errors import GateError, InputError, MissingError, UsageError
 
@@ -47,6 +49,12 @@ output_file = click.option(
     callback=_named,
     help="Where the image goes (default: PROFILE.nvpimg beside the profile).",
 )
+clock = click.option(
+    "--clock",
+    metavar="CLOCK",
+    callback=_named,
+    help="Time of the mock: frozen, real, play (from the recording's instant on), scaled:X, at:+90s or at:2026-08-21T08:54:01Z.",
+)
 by = click.option("--by", metavar="NAME", callback=_named, help="Who decides, kept in the golden (default: your login name).")
 ci = click.option("--ci/--no-ci", default=None, help="Write nothing, and fail on what is pending (default: as the variable CI says).")
 
@@ -62,6 +70,11 @@ def refuse_in_ci(flag: bool | None, space: Workspace, command: str) -> None:
         return
     waiting = ", ".join(pending.ids(space))
     raise GateError(f"in CI nothing is written: run nvparity {command} elsewhere, or with --no-ci" + (f"; pending: {waiting}" if waiting else ""))
+
+
+def clock_wanted(given: str | None) -> Wanted | None:
+    """The clock asked for by ``--clock``, which starts now; None where the profile's own is to serve."""
+    return None if given is None else Wanted(given, time.time_ns())
 
 
 def person(given: str | None) -> str:

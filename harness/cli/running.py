@@ -17,11 +17,14 @@ from harness.stores.workspace import Workspace
 @click.command("run")
 @click.argument("profile", metavar="PROFILE")
 @click.argument("arguments", metavar="-- COMMAND...", nargs=-1, required=True, type=click.UNPROCESSED)
+@options.clock
 @options.root
-def command(profile: str, arguments: tuple[str, ...], root: str | None) -> int:
+def command(profile: str, arguments: tuple[str, ...], clock: str | None, root: str | None) -> int:
     """Run COMMAND with a mock library that serves PROFILE (an id, a short name or a path) and a state of its own.
 
     Exit status and signals are COMMAND's.  Options of nvparity stand before '--'.
+
+    A profile made from a capture stands at the capture's instant; --clock lets its time go on, play for that of a recording with a time line.
 
     Keys of PROFILE that are accepted and not served yet are named on standard error.
     """
@@ -29,8 +32,10 @@ def command(profile: str, arguments: tuple[str, ...], root: str | None) -> int:
     source = space.locate_profile(profile)
     image = serving.image_of(source, space)
     options.tell(serving.unserved(source))
+    wanted = options.clock_wanted(clock)
+    chosen = None if wanted is None else serving.clock_of(image, wanted, source)
     with tempfile.TemporaryDirectory(prefix="nvparity-") as folder:
         state = Path(folder) / "state"
-        serving.make_state(image, state)
+        serving.make_state(image, state, chosen)
         ending = running.run_command(arguments, running.environment_for(serving.library(), image, state, os.environ))
     return running.end_as(ending)

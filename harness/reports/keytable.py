@@ -21,6 +21,7 @@ _DEFAULTS: Mapping[str, str] = {
     "system.num_devices": "number of devices, else 8",
     "minor_number": "index",
     "uuid": "made from index",
+    "timeline.file": "timeline.txt of the capture",
 }
 """Defaults that compile makes outside its table of defaults."""
 
@@ -131,6 +132,8 @@ def _readers(path: str) -> str:
     """What answers, functions in their first version only."""
     if path.startswith(_FREE) or path in ("format", "version"):
         return "nvparity"
+    if path.startswith("timeline."):
+        return "the calls that its samples are of"
     if path == "answers":
         return "the call that each of its keys names"
     if path.startswith("origin.") or path == "recorded.capture":

@@ -19,6 +19,8 @@ from typing import Any
 
 import harness
 from harness.words.errors import EXIT_ENVIRONMENT, EXIT_INPUT, GateError, InputError, MissingError, NvparityError
+from mocklib import state
+from mocklib.spec import Clock
 
 LIMIT_S = 120.0
 """Seconds that a child may take without a sign of life."""
@@ -32,7 +34,8 @@ class Errand:
 
     ``module``: run by it.  ``task``: its input, to which ``answer`` is added, the file for its result.  ``name``: of the library or image, ``doing``:
     of the work, both for messages.  ``image``: served to it, in an environment made here and with a state of its own; None leaves it the caller's
-    environment.  ``watched``: ``progress`` is added to the task, too, a file whose content the child changes to say what it is at.
+    environment.  ``watched``: ``progress`` is added to the task, too, a file whose content the child changes to say what it is at.  ``clock``: the
+    time that the image is served by, where that is not its own.
     """
 
     module: str
@@ -41,6 +44,7 @@ class Errand:
     doing: str
     image: str | None = None
     watched: bool = False
+    clock: Clock | None = None
 
 
 def run(errand: Errand, limit_s: float = LIMIT_S) -> dict[str, Any]:
@@ -71,6 +75,9 @@ def _status(errand: Errand, task: str, folder: Path, limit_s: float) -> int:
     """The exit status of the child, minus the number of the signal that ended it."""
     given, said = folder / "task.json", folder / "stderr"
     given.write_text(task, "utf-8")
+    if errand.image is not None and errand.clock is not None:
+        state.create(folder / "state", Path(errand.image).read_bytes())
+        state.set_clock(folder / "state", errand.clock)
     command = [sys.executable, "-m", errand.module, "-"]
     environment = _environment(errand.image, folder / "state")
     with given.open("rb") as stdin, said.open("wb") as stderr:

@@ -6,6 +6,7 @@ import datetime
 from typing import Any
 
 from harness.stages import compile_absent, compile_answers, compile_device
+from harness.stages.timeline import file as timeline_file
 from harness.stores.profiles import Device, Profile
 from harness.stores.schema import codec
 from harness.tables import serving
@@ -30,7 +31,7 @@ def compile_profile(profile: Profile, driver: Driver) -> ImageSpec:
             devices.append(compile_device.device_fields(device, index) if device.state is None else compile_absent.device_fields(device))
         except InputError as error:
             raise InputError(f"{profile.source}: device {index}: {error}") from error
-    return ImageSpec(
+    made = ImageSpec(
         system=_system(profile),
         devices=devices,
         modes=[_modes(device) for device in profile.devices],
@@ -42,6 +43,7 @@ def compile_profile(profile: Profile, driver: Driver) -> ImageSpec:
         source=_source(profile),
         answers=compile_answers.recorded(profile),
     )
+    return timeline_file.played(profile, made)
 
 
 def _modes(device: Device) -> frozenset[str]:

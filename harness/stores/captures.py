@@ -1,6 +1,6 @@
 """captures/<id>/: transcript.txt, listing.txt where the node gave both views, and sidecar.yaml beside them.
 
-A recording has answers.txt too, which may stand alone, and views.yaml with the texts of views/ (`viewruns`).
+A recording has answers.txt too, which may stand alone, views.yaml with the texts of views/ (`viewruns`), and timeline.txt where it was sampled.
 
 A capture is written whole: into a hidden folder first, which is then renamed; an id that exists is refused.
 """
@@ -20,24 +20,26 @@ from harness.stores.goldens import write_whole
 from harness.stores.sidecars import SIDECAR, VIEW_ANSWERS, Sidecar, Source, Taken, View, dump, load_sidecar
 from harness.stores.workspace import check_id
 from harness.tables import strictyaml
-from harness.text import answers, document, listing, transcript
+from harness.text import answers, document, listing, timeline, transcript
 from harness.words.errors import InputError, MissingError
 
 if TYPE_CHECKING:
+    from harness.text.timeline_model import TimeLine
     from mocklib.answers import Recording
 
 __all__ = ["LISTING", "SIDECAR", "TRANSCRIPT", "VIEW_ANSWERS", "Capture", "Sidecar", "Source", "Taken", "Text", "View"]
-__all__ += ["ANSWERS", "dump", "exists", "file_of", "files_of", "load", "load_sidecar", "write"]
+__all__ += ["ANSWERS", "TIMELINE", "dump", "exists", "file_of", "files_of", "load", "load_sidecar", "write"]
 TRANSCRIPT = "transcript.txt"
 LISTING = "listing.txt"
 ANSWERS = "answers.txt"
+TIMELINE = "timeline.txt"
 
 Text = document.Document | listing.Listing
 
 
 @dataclass(frozen=True)
 class Capture:
-    """A capture: its sidecar and its texts by view; of a recording its ``answers`` and what each view gave (``runs``) as well.
+    """A capture: its sidecar and its texts by view; of a recording its ``answers``, how they moved and what each view gave (``runs``) as well.
 
     A recording may have answers alone: then ``texts`` is empty.
     """
@@ -46,6 +48,7 @@ class Capture:
     texts: dict[str, Text]
     answers: Recording | None = None
     runs: dict[str, viewruns.ViewRun] = field(default_factory=dict)
+    timeline: TimeLine | None = None
 
     @property
     def query(self) -> document.Document | None:
@@ -76,7 +79,8 @@ def file_of(view: str, views: Mapping[str, object]) -> str:
 def files_of(sidecar: Sidecar) -> set[str]:
     """The files and folders that the folder of a capture holds."""
     beside = {viewruns.VIEWS, viewruns.FOLDER} if sidecar.taken is not None and sidecar.views.keys() != {VIEW_ANSWERS} else set()
-    return {SIDECAR, *(file_of(view, sidecar.views) for view in sidecar.views), *beside}
+    sampled = {TIMELINE} if sidecar.taken is not None and sidecar.taken.timeline else set()
+    return {SIDECAR, *(file_of(view, sidecar.views) for view in sidecar.views), *beside, *sampled}
 
 
 def exists(folder: Path, name: str) -> bool:
@@ -102,6 +106,8 @@ def write(folder: Path, capture: Capture) -> Path:
                 write_whole(building / file_of(view, capture.texts), text_of.encode())
             if capture.answers is not None:
                 write_whole(building / ANSWERS, answers.dump(capture.answers).encode())
+            if capture.timeline is not None:
+                write_whole(building / TIMELINE, timeline.dump(capture.timeline).encode())
             if capture.runs:
                 viewruns.write(building, capture.runs)
             write_whole(building / SIDECAR, dump(capture.sidecar).encode())
@@ -125,16 +131,21 @@ def load(folder: Path, name: str) -> Capture:
     recording: Recording | None = None
     for view in sidecar.views:
         path = here / file_of(view, sidecar.views)
-        text = strictyaml.read_file(path)
-        try:
-            plain = text.decode()
-        except UnicodeDecodeError as error:
-            raise InputError(f"{path}: byte {error.start} is not UTF-8") from error
+        text = _plain(path)
         if view == VIEW_ANSWERS:
-            recording = answers.load(plain, str(path))
+            recording = answers.load(text, str(path))
             continue
-        texts[view] = transcript.load(plain, str(path))
+        texts[view] = transcript.load(text, str(path))
         if isinstance(texts[view], listing.Listing) != (view == transcript.VIEW_LIST):
             raise InputError(f"{path}:2: not the transcript of view {view}, which the sidecar says it is")
-    runs = viewruns.load(here) if viewruns.VIEWS in files_of(sidecar) else {}
-    return Capture(sidecar, texts, recording, runs)
+    due = files_of(sidecar)
+    runs = viewruns.load(here) if viewruns.VIEWS in due else {}
+    return Capture(sidecar, texts, recording, runs, timeline.load(_plain(here / TIMELINE), str(here / TIMELINE)) if TIMELINE in due else None)
+
+
+def _plain(path: Path) -> str:
+    """The text of a file."""
+    try:
+        return strictyaml.read_file(path).decode()
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: byte {error.start} is not UTF-8") from error

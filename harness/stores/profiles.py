@@ -42,6 +42,7 @@ class Profile:
     system   ``system`` as written; ``clock`` as written or empty; ``origin`` as written or empty
     devices  merged devices in the order of their index
     answers  calls of the node that are answered as they were recorded
+    timeline  ``timeline`` as written; None where it is not given
     """
 
     source: str
@@ -52,6 +53,7 @@ class Profile:
     clock: Mapping[str, Any] = field(default_factory=dict)
     origin: Mapping[str, Any] = field(default_factory=dict)
     answers: tuple[Residual, ...] = ()
+    timeline: Mapping[str, Any] | None = None
 
     @property
     def driver_version(self) -> str:
@@ -89,7 +91,7 @@ def parse(data: bytes, source: str = "profile", path: Path | None = None) -> Pro
     devices = tuple(replace(_merged(defaults, entry, node), answers=kept) for entry, kept in zip(entries, _answers(document, entries), strict=True))
     clock, origin = _times(document)
     answered = tuple(filter(None, answers.of_block(document, ()).values()))
-    return Profile(source, path, hashlib.sha256(data).hexdigest(), system, devices, clock, origin, answered)
+    return Profile(source, path, hashlib.sha256(data).hexdigest(), system, devices, clock, origin, answered, value.get("timeline"))
 
 
 def _answers(document: strictyaml.Document, entries: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Residual, ...]]:

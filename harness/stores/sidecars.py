@@ -24,7 +24,7 @@ _KEYS = ("format", "id", "kind", "driver", "source", "recorded", "made", "views"
 _SOURCE_KEYS = ("repository", "commit", "path", "licence", "text")
 _VIEW_KEYS = ("raw", "scrubbed", "bytes")
 _RECORDED_KEYS = ("at", "moved")
-_MADE_KEYS = ("nvparity", "nvidia_smi", "root")
+_MADE_KEYS = ("nvparity", "nvidia_smi", "root", "timeline")
 _INSTANT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?Z")
 
 
@@ -56,6 +56,7 @@ class Taken:
     moved:       paths of the readings that differ between the first `-q -x` and the one after the answers were asked
     nvparity:    the version that recorded; ``nvidia_smi``: that of the binary, None where none was run or it does not say
     root:        whether the superuser asked: others get NO_PERMISSION from some calls
+    timeline:    whether timeline.txt keeps how its answers moved
     """
 
     at: str
@@ -63,6 +64,7 @@ class Taken:
     nvparity: str
     nvidia_smi: str | None
     root: bool
+    timeline: bool = False
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ def dump(sidecar: Sidecar) -> str:
     rest: dict[str, Any] = {"scrubbed": dict(sidecar.scrubbed), "notes": list(sidecar.notes)}
     if sidecar.taken is None:
         return _block({**content, "views": views, **rest})
-    made = {key: getattr(sidecar.taken, key) for key in _MADE_KEYS}
+    made = {key: value for key in _MADE_KEYS if (value := getattr(sidecar.taken, key)) or key != "timeline"}
     moving = one_line("recorded", {"at": sidecar.taken.at, "moved": list(sidecar.taken.moved)}) + one_line("sha256", views)
     return _block({**content, "made": made}) + moving + _block(rest)
 
@@ -165,10 +167,12 @@ def _taken(found: strictyaml.Document, content: dict[Any, Any]) -> Taken:
     at, moved = recorded.get("at"), recorded.get("moved")
     if not isinstance(at, str) or not _INSTANT.fullmatch(at) or not isinstance(moved, list) or not all(isinstance(path, str) for path in moved):
         raise InputError(f"{found.where(('recorded',))}: `at` is an instant such as '2026-01-31T12:00:00Z', `moved` a list of paths")
-    tool, binary, root = (made.get(key) for key in _MADE_KEYS)
+    tool, binary, root, sampled = (made.get(key) for key in _MADE_KEYS)
     if not isinstance(tool, str) or not (binary is None or isinstance(binary, str)) or not isinstance(root, bool):
         raise InputError(f"{found.where(('made',))}: `nvparity` and `nvidia_smi` are versions, the latter may be null; `root` is true or false")
-    return Taken(at, tuple(moved), tool, binary, root)
+    if sampled is not None and not isinstance(sampled, bool):
+        raise InputError(f"{found.where(('made', 'timeline'))}: `timeline` is true or false")
+    return Taken(at, tuple(moved), tool, binary, root, bool(sampled))
 
 
 def _view(found: strictyaml.Document, listed: str, view: str, part: object) -> View:

@@ -30,7 +30,7 @@ from harness.words.errors import InputError, did_you_mean
 from mocklib.answers import Asked
 from mocklib.binding import Answer
 
-MAX_CHARS = 64 << 20
+MAX_CHARS = 16 << 20
 """The longest time line read; eight GPUs of 50 moving readings and 600 samples have about a million characters."""
 HEAD = ("format", "recorded", "interval_ns", "count", "readings")
 LATE = "recorded_late"
@@ -270,4 +270,3 @@ def _parsed(word: str, member: str | None, where: str) -> Any:
     if end != len(word) + 5 or len(values) != 1:
         raise InputError(f"{where}: {word[:40]!r} is no value")
     return values[""]
-

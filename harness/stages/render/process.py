@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import base64
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.stages import child
 from harness.stages.render.reading import Traced
+
+if TYPE_CHECKING:
+    from mocklib.spec import Clock
 
 Verbatim = tuple[str, str]
 """Text and form (as of ``text.model``) of an element that is printed as the capture has it."""
@@ -21,7 +24,8 @@ class Job:
     """What to render.
 
     ``library``, ``image``: absolute paths.  ``root``: workspace whose driver nodes win over the shipped ones, None for those alone.  ``view``:
-    q-x or L.  ``answer``: file for the result.  ``verbatim``: elements no row explains.
+    q-x or L.  ``answer``: file for the result.  ``verbatim``: elements no row explains.  ``now``: what the clock says, seconds since 1970; None as
+    the image's stands.
     """
 
     library: str
@@ -30,6 +34,7 @@ class Job:
     view: str = "q-x"
     answer: str = ""
     verbatim: dict[str, Verbatim] = field(default_factory=dict)
+    now: int | None = None
 
 
 @dataclass(frozen=True)
@@ -52,12 +57,12 @@ class Rendered:
         return frozenset(traced.path for traced in self.trace if traced.basis == "assumed")
 
 
-def render(job: Job) -> Rendered:
-    """Run ``job`` in a child.
+def render(job: Job, clock: Clock | None = None) -> Rendered:
+    """Run ``job`` in a child; ``clock``: the time it is served by, where that is not the image's own.
 
     Raises GateError when the child is ended by a signal or takes longer than two minutes, and what the child itself raised otherwise.
     """
-    errand = child.Errand("harness.stages.render", asdict(job), job.image, "the render", job.image)
+    errand = child.Errand("harness.stages.render", asdict(job), job.image, "the render", job.image, clock=clock)
     return _read(child.run(errand))
 
 

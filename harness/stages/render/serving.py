@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,8 @@ import mocklib
 from harness.stages import compile as compiling
 from harness.stages.render import process
 from harness.stages.smi import LIBRARY_NAME
+from harness.stages.timeline import clocks
+from harness.stages.timeline import file as timeline_file
 from harness.stores import images, profiles
 from harness.stores.schema import kept as kept_keys
 from harness.tables import drivers, strictyaml
@@ -20,8 +23,10 @@ from mocklib import image, state
 
 if TYPE_CHECKING:
     from harness.stages.render.process import Rendered
+    from harness.stages.timeline.clocks import Wanted
     from harness.stores.profiles import Profile
     from harness.stores.workspace import Workspace
+    from mocklib.spec import Clock
 
 _MOCKLIB = Path(mocklib.__file__).resolve().parent
 _CHECKOUT = _MOCKLIB.parent
@@ -94,9 +99,16 @@ def write_image(profile: Path, space: Workspace, target: Path) -> None:
     image.write(target, image_bytes(profile, space))
 
 
-def make_state(image_path: Path, target: Path) -> None:
-    """A fresh state of the image, written whole to ``target``."""
+def clock_of(image_path: Path, wanted: Wanted, profile: Path) -> Clock:
+    """The clock that ``wanted`` asks for, of the image of ``profile``; UsageError where it asks for none, InputError for one without a start."""
+    return wanted.clock(image.read(image_path.read_bytes()).clock, str(profile))
+
+
+def make_state(image_path: Path, target: Path, clock: Clock | None = None) -> None:
+    """A fresh state of the image, written whole to ``target``; ``clock``: the time it is served by, where that is not the image's own."""
     state.create(target, image_path.read_bytes())
+    if clock is not None:
+        state.set_clock(target, clock)
 
 
 def beside(profile: Path) -> Path:
@@ -104,14 +116,22 @@ def beside(profile: Path) -> Path:
     return profile.with_suffix(".nvpimg")
 
 
-def render(profile: Path, space: Workspace, view: str = "q-x", verbatim: dict[str, process.Verbatim] | None = None) -> Rendered:
+def render(
+    profile: Path, space: Workspace, view: str = "q-x", verbatim: dict[str, process.Verbatim] | None = None, wanted: Wanted | None = None
+) -> Rendered:
     """What nvidia-smi would print for ``profile``, by the builtin renderer in a process of its own.
 
-    ``verbatim``: elements no row explains, by path; what the profile keeps of them when None, each on a line of its own.
+    ``verbatim``: elements no row explains, by path; what the profile keeps of them when None, each on a line of its own.  ``wanted``: the clock it
+    is rendered by, where that is not the image's own.
     """
     if verbatim is None:
         verbatim = {path: (text, LINE) for path, text in kept(profile).items()}
-    return process.render(process.Job(str(library()), str(image_of(profile, space)), str(space.root), view, verbatim=verbatim))
+    made = image_of(profile, space)
+    job = process.Job(str(library()), str(made), str(space.root), view, verbatim=verbatim)
+    if wanted is None:
+        return process.render(job)
+    clock = clock_of(made, wanted, profile)
+    return process.render(replace(job, now=clocks.now_ns(clock, wanted.real_ns) // clocks.SECOND), clock)
 
 
 def unserved(profile: Path) -> str:
@@ -135,10 +155,18 @@ def _key(profile: Path, space: Workspace) -> str:
         parts = [profile.read_bytes(), repr((str(profile), status.st_size, status.st_mtime_ns, status.st_ino)).encode()]
     except OSError as error:
         raise InputError(f"{profile}: cannot be read: {error.strerror}") from error
-    parts += [_tables()]
+    parts += [_tables(), _time_line(profile, parts[0])]
     nodes = space.profiles / "drivers"
     parts += [path.read_bytes() for path in sorted(nodes.glob("*.yaml"))]
     return images.key_of(parts)
+
+
+def _time_line(profile: Path, data: bytes) -> bytes:
+    """The time line that the profile names; nothing where it names none."""
+    if b"timeline" not in data:
+        return b""
+    path = timeline_file.found(profiles.parse(data, str(profile), profile))
+    return b"" if path is None else strictyaml.read_file(path)
 
 
 @functools.cache

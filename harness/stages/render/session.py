@@ -60,7 +60,7 @@ def render(job: Job) -> Rendered:
     Raises MissingError when the library cannot be loaded, InputError for an image that it refuses, GateError when it does not initialise.
     """
     try:
-        now = image.read(Path(job.image).read_bytes()).clock.at_ns // NANOSECONDS
+        now = image.read(Path(job.image).read_bytes()).clock.at_ns // NANOSECONDS if job.now is None else job.now
         nvml = binding.open_library(job.library)
     except binding.BindingError as error:
         raise MissingError(str(error)) from error

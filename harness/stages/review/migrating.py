@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from harness.stages.compare import baselines
 from harness.stages.importing import staging
 from harness.stages.review import proposing
-from harness.stores import captures, pending
+from harness.stores import captures, pending, viewruns
 from harness.stores.golden_reader import sha256
 from harness.stores.goldens import write_whole
 from harness.stores.pending import Change, Proposal
@@ -107,6 +107,8 @@ def _unchanged(space: Workspace, found: list[Old]) -> None:
 def _files(space: Workspace) -> Iterator[tuple[Path, str]]:
     """Every file of the workspace that has a format, from its root, with its kind."""
     named = [*((path, "transcript") for name in (captures.TRANSCRIPT, captures.LISTING) for path in space.captures.glob(f"*/{name}"))]
+    recorded = ((captures.ANSWERS, "answers"), (captures.TIMELINE, "timeline"), (viewruns.VIEWS, "views"))
+    named += [(path, kind) for name, kind in recorded for path in space.captures.glob(f"*/{name}")]
     named += [(path, "sidecar") for path in space.captures.glob(f"*/{captures.SIDECAR}")]
     named += [(path, "boards" if path.name == "boards.yaml" else "profile") for path in space.profiles.glob("*.yaml")]
     named += [(path, "node") for path in (space.profiles / "drivers").glob("*.yaml")]

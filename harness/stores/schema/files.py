@@ -89,11 +89,12 @@ class Recorded(Base):
 
 
 class Made(Base):
-    """What made a recording: the versions of nvparity and of nvidia-smi, and whether the superuser asked."""
+    """What made a recording: the versions of nvparity and of nvidia-smi, whether the superuser asked, and whether it was sampled over time."""
 
     nvparity: str
     nvidia_smi: str | None
     root: bool
+    timeline: bool = False
 
 
 class Source(Base):

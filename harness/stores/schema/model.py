@@ -46,6 +46,13 @@ class Recorded(Base):
     at: Instant | None = None
 
 
+class TimeLine(Base):
+    """``timeline`` (extension): the file with the samples that a replay moves by, and whether it starts over after the last."""
+
+    file: Text | None = None
+    loop: bool = False
+
+
 class Origin(Base):
     """``origin`` (extension): where derive took the values from; ``unmodelled``: path -> text of elements no row explains, printed verbatim."""
 
@@ -132,7 +139,8 @@ def _profile(describe: Describe) -> type[BaseModel]:
     return create_model(
         "Profile", __base__=Base, format=(Format, FORMAT), version=(Version, ...), system=(System, ...),
         clock=(Clock | None, None), device_defaults=(defaults | None, None), devices=(list[device] | None, None),  # type: ignore[valid-type, arg-type]
-        origin=(Origin | None, None), recorded=(Recorded | None, None), answers=(Answers | None, None), **node_fields,
+        origin=(Origin | None, None), recorded=(Recorded | None, None), timeline=(TimeLine | None, None),
+        answers=(Answers | None, None), **node_fields,
     )  # fmt: skip
 
 

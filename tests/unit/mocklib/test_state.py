@@ -72,6 +72,17 @@ def test_each_change_moves_one_generation(path: Path) -> None:
     assert state.read(path).generations == (0, 2, 1)
 
 
+def test_the_clock_is_set_as_one_change_and_goes_on_after_a_reset(path: Path) -> None:
+    state.override(path, 0, {"brand": FieldValue(5)})
+    for clock in (Clock("scaled", 5, 0.25, 7), Clock("real"), Clock("frozen", 1 << 63)):
+        state.set_clock(path, clock)
+        assert state.read(path).node.clock == clock
+    state.reset(path, image.pack(SPEC))
+    assert state.read(path).node.clock == Clock("frozen", 1 << 63)
+    assert state.overrides(path) == [{}, {}]
+    assert state.read(path).generations == (4, 2, 1)
+
+
 def test_a_wrong_change_is_named_and_changes_nothing(path: Path) -> None:
     before = path.read_bytes()
     for device, values, said in (

@@ -16,7 +16,7 @@ from harness.cli import guard
 from harness.stages.compare import baselines
 from harness.stages.importing import staging
 from harness.stages.review import deciding, migrating
-from harness.stores import captures, goldens, pending, profiles
+from harness.stores import captures, goldens, pending, profiles, sidecars
 from harness.stores.workspace import Workspace
 from harness.tables import drivers
 from harness.words import fileformat
@@ -47,7 +47,7 @@ def space(tmp_path: Path) -> Workspace:
 def later(monkeypatch: pytest.MonkeyPatch) -> None:
     """An nvparity whose format is 2."""
     monkeypatch.setattr(fileformat, "FORMATS", NEXT)
-    for writer in (goldens, baselines, captures, pending):
+    for writer in (goldens, baselines, sidecars, pending):
         monkeypatch.setattr(writer, "FORMAT", NEXT.current)
     monkeypatch.setattr(drivers, "_parsed", drivers._parsed.__wrapped__)
 
@@ -151,6 +151,9 @@ def test_migrate_rewrites_what_says_the_same_and_proposes_what_does_not(space: W
 
 def test_migrate_takes_one_file_or_folder(space: Workspace, later: None, tmp_path: Path):
     assert {old.kind for old in migrating.find(space, space.captures, NEXT)} == {"transcript", "sidecar"}
+    for name in ("answers.txt", "timeline.txt", "views.yaml"):
+        (space.captures / "old" / name).write_text("format: 1\n")
+    assert {old.kind for old in migrating.find(space, space.captures, NEXT)} == {"transcript", "sidecar", "answers", "timeline", "views"}
     assert [old.kind for old in migrating.find(space, space.profiles / "boards.yaml", NEXT)] == ["boards"]
     with pytest.raises(UsageError, match="no file of captures"):
         migrating.find(space, tmp_path / "elsewhere", NEXT)

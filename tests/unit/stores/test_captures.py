@@ -8,7 +8,9 @@ import pytest
 
 from harness.stores import captures, viewruns
 from harness.text import answers, document, listing, transcript
+from harness.text.timeline_model import Reading, TimeLine
 from harness.words.errors import InputError, UsageError
+from mocklib.answers import Asked
 from tests.unit.text import samples
 
 VIEW = captures.View("a" * 64, "b" * 64, 1234)
@@ -147,6 +149,18 @@ def test_a_damaged_recording_is_refused_where_it_is_damaged(tmp_path, file, old,
     assert old in text
     (folder / file).write_text(text.replace(old, new, 1))
     with pytest.raises(InputError, match=said):
+        captures.load(tmp_path, folder.name)
+
+
+def test_a_recording_keeps_how_its_answers_moved(tmp_path):
+    given = recording(alone=True)
+    line = TimeLine(10**9, 5, 3, (Reading(Asked("nvmlDeviceGetPowerUsage", 0), "power", (1, 2, 1)),))
+    given = replace(given, sidecar=replace(given.sidecar, taken=replace(WHEN, timeline=True)), timeline=line)
+    folder = captures.write(tmp_path, given)
+    assert captures.files_of(given.sidecar) == {path.name for path in folder.iterdir()} == {"sidecar.yaml", "answers.txt", "timeline.txt"}
+    assert captures.load(tmp_path, folder.name) == given
+    (folder / "timeline.txt").write_text((folder / "timeline.txt").read_text().replace("+1 -1", "+1"))
+    with pytest.raises(InputError, match=r"timeline\.txt:7: 2 samples, the head says 3"):
         captures.load(tmp_path, folder.name)
 
 

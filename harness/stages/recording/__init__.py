@@ -1,0 +1,1 @@
+"""Recording a node: its views, its answers, and how they move."""
