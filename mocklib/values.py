@@ -76,7 +76,7 @@ def _reader(ffi: Any, kind: Any) -> Reader | None:
     if kind.kind == "array":
         return _array(ffi, kind)
     if kind.kind == "union":
-        return lambda value: bytes(ffi.buffer(value))
+        return lambda value: bytes(ffi.buffer(ffi.addressof(value)))
     if kind.kind == "struct":
         plan = members(ffi, kind)
 
