@@ -37,5 +37,5 @@ def command(profile: str, arguments: tuple[str, ...], clock: str | None, root: s
     with tempfile.TemporaryDirectory(prefix="nvparity-") as folder:
         state = Path(folder) / "state"
         serving.make_state(image, state, chosen)
-        ending = running.run_command(arguments, running.environment_for(serving.library(), image, state, os.environ))
+        ending = running.run_command(arguments, running.environment_for(serving.library_of(source, Path(folder)), image, state, os.environ))
     return running.end_as(ending)

@@ -30,6 +30,7 @@ def command(reference: str, origin: bool, root: str | None, json_file: str | Non
       gpu[0]/fb_memory_usage/total     an element; gpu[*], gpu[0-3], */ and **/ are wildcards
       temperature                      an element or a block by its name alone
       memory.total_bytes               a key of the profile, or a row; ecc.* is all of them
+      nvmlDeviceGetNvLinkState         calls of the profile that are answered as recorded; nvml* is all of them
     """  # noqa: D301 - click reads the backspace
     space = Workspace.nearby(root)
     name, path = subjects.split(space, reference)

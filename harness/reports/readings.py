@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from harness.stages.showing.readings import CHANGED, DEFAULT, DERIVED, GIVEN, NOTHING
+from harness.stages.showing.readings import CHANGED, DEFAULT, DERIVED, GIVEN, NOTHING, RECORDED
 from harness.text import paths
 
 if TYPE_CHECKING:
@@ -73,6 +73,8 @@ def _origin(subject: Subject, entry: Shown) -> Iterator[str]:
         yield f"route    {entry.route}; basis {entry.basis}" + (f": {entry.why}" if entry.why else "")
     if entry.note and entry.row is not None:
         yield f"kept     verbatim: {entry.note}"
+    if entry.answer:
+        yield f"answer   {_short(entry.answer)}, kept by the profile as it was recorded: it stands before the key"
     if entry.key is not None:
         yield f"key      {entry.key.name} = {_value(replace(entry.key, basis=GIVEN))}, {_basis(subject, entry.key)}"
 
@@ -82,6 +84,8 @@ def _basis(subject: Subject, key: Key) -> str:
         return "a default of the configuration reference: the profile does not give it"
     if key.basis == DERIVED:
         return "derived from other keys of the profile"
+    if key.basis == RECORDED:
+        return "an answer kept by the profile as it was recorded: no key explains it"
     if key.basis == NOTHING:
         return "neither given nor with a default: the call answers NOT_SUPPORTED"
     if key.basis == CHANGED:

@@ -26,6 +26,8 @@ def _profile(name: str, profile: dict[str, Any]) -> Iterator[str]:
     for number, gpu in enumerate(profile["gpus"]):
         known = f"{gpu['name'] or 'no name'} ({gpu['uuid'] or 'no UUID'}), {gpu['keys']} keys"
         yield f"  GPU {number}: {gpu['state'] or known}"
+    if profile["answers"]:
+        yield f"  answered as recorded, no key explains them: {profile['answers']} calls"
     if profile["unmodelled"]:
         yield f"  printed verbatim, no row explains them: {profile['unmodelled']} elements"
     if profile["redacted"]:

@@ -122,7 +122,7 @@ def _environment(image: str | None, state: Path) -> dict[str, str]:
 def _at(progress: Path) -> str:
     """What the child said last that it was at."""
     said = progress.read_bytes().rstrip(b"\0").decode("utf-8", "backslashreplace")
-    return f" in {said}" if said else ""
+    return f", in {said}" if said else ""
 
 
 def _last(stderr: Path) -> str:

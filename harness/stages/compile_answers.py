@@ -29,7 +29,7 @@ def recorded(profile: Profile) -> tuple[Recorded, ...]:
 def _one(profile: Profile, residual: Residual, gpu: int | None) -> Recorded:
     function = residual.asked.function
     of_gpu = any(role == "device" for _, _, role in signatures().FUNCTIONS.get(function, ()))
-    if of_gpu and gpu is None:
+    if of_gpu and gpu is None and not residual.answer.missing:  # that a symbol is missing is said of the node, whoever is asked
         raise InputError(f"{residual.where}: {function} is asked of a GPU: it stands in device_defaults or in an entry of devices")
     if not of_gpu and gpu is not None:
         raise InputError(f"{residual.where}: {function} is asked of the node: it stands in answers at top level")

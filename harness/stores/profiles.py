@@ -61,6 +61,12 @@ class Profile:
         return str(self.system["driver_version"])
 
     @property
+    def missing(self) -> frozenset[str]:
+        """The functions that its answers say the library has no symbol of."""
+        held = (*self.answers, *(answer for device in self.devices for answer in device.answers))
+        return frozenset(residual.asked.function for residual in held if residual.answer.missing)
+
+    @property
     def shown(self) -> tuple[Device, ...]:
         """The GPUs that a view shows, in order: ``gpu[i]`` of a path is the i-th of these, not the GPU of that index."""
         return tuple(device for device in self.devices if device.state is None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,12 +15,14 @@ from harness.stages.render import serving
 from harness.stores import captures, profiles, references
 from harness.tables import drivers
 from harness.tables.shipped import shipped
+from harness.text import answers
 from harness.text.document import Document
 from harness.text.transcript import VIEW_LIST, VIEW_QUERY
 from harness.words.errors import InputError
 
 if TYPE_CHECKING:
     from harness.stages.importing.source import Source
+    from harness.stores.schema.answers import Residual
     from harness.stores.workspace import Workspace
 
 CAPTURE, FILE, RENDER, PROFILE = "capture", "file", "render", "profile"
@@ -137,17 +139,27 @@ def _profile(name: str, path: Path) -> Side:
 
 
 def profile_view(read: profiles.Profile) -> View:
-    """A profile's keys as readings: values as JSON, states by name; keys have no order."""
+    """A profile's keys and residual answers as readings: values as JSON, states by name; they have no order."""
     leaves = [(f"{block}.{key}", _shown(value)) for block, part in (("clock", read.clock), ("system", read.system)) for key, value in part.items()]
     for number, device in enumerate(read.shown):
         own = {key: _shown(value) for key, value in _flat(device.values)} | {key: state.value for key, state in device.states.items()}
         leaves += [(f"gpu[{number}]/{key}", text) for key, text in own.items()]
     apart = [(number, device.state) for number, device in enumerate(read.devices) if device.state is not None]
     leaves += [(f"devices[{number}].state", state.value) for number, state in apart]
+    kept = [*_answers("", read.answers)]
+    for number, device in enumerate(read.shown):
+        kept += _answers(f"gpu[{number}]/", device.answers)
+    for number, device in enumerate(read.devices):
+        kept += _answers(f"devices[{number}].", device.answers if device.state is not None else ())
     unmodelled = read.origin.get("unmodelled") or {}
     leaves += [(f"{path} (unmodelled)", _shown(text)) for path, text in unmodelled.items()]
     states = {state.value for device in read.shown for state in device.states.values()} | {state.value for _, state in apart}
-    return View(sorted(leaves), {}, frozenset(states))
+    states |= {text for _, text in kept if not text.startswith("SUCCESS")}
+    return View(sorted([*leaves, *kept]), {}, frozenset(states))
+
+
+def _answers(where: str, held: Iterable[Residual]) -> list[tuple[str, str]]:
+    return [(f"{where}answers.{answers.call(residual.asked)}", answers.answer_text(residual.answer)) for residual in held]
 
 
 def _flat(values: Mapping[str, Any]) -> list[tuple[str, Any]]:

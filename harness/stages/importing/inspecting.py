@@ -48,6 +48,7 @@ def _profile(path: Path, space: Workspace) -> dict[str, Any]:
         "driver": read.driver_version,
         "layout": f"{driver.node} (assumed)" if driver.assumed else driver.node.text,
         "gpus": [_gpu(device) for device in read.devices],
+        "answers": len(read.answers) + sum(len(device.answers) for device in read.devices),
         "unmodelled": len(apart.unmodelled),
         "redacted": len(apart.redacted),
         "deferrals": apart.deferrals(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,9 +18,10 @@ from harness.stages.timeline import file as timeline_file
 from harness.stores import images, profiles
 from harness.stores.schema import kept as kept_keys
 from harness.tables import drivers, strictyaml
+from harness.text import answers
 from harness.text.model import LINE
 from harness.words.errors import InputError, MissingError
-from mocklib import image, state
+from mocklib import image, missing, state
 
 if TYPE_CHECKING:
     from harness.stages.render.process import Rendered
@@ -67,6 +69,22 @@ def _build(installed: Path) -> Path:
         if installed.is_file():
             return installed
         raise MissingError(f"the mock library cannot be built: {error}") from error
+
+
+def library_without(names: Collection[str], folder: Path) -> Path:
+    """The mock library, or one in ``folder`` that has no symbol of ``names``: what the library that a profile was recorded from lacks."""
+    whole = library()
+    if not names:
+        return whole
+    made = folder / LIBRARY_NAME
+    made.write_bytes(missing.without(whole.read_bytes(), names))
+    return made
+
+
+def library_of(profile: Path, folder: Path) -> Path:
+    """The library that serves ``profile``, one in ``folder`` where its answers say that symbols are missing."""
+    said = answers.MISSING.encode() in strictyaml.read_file(profile)  # few profiles have any: no other is read a second time
+    return library_without(profiles.load(profile).missing if said else (), folder)
 
 
 def image_bytes(profile: Path, space: Workspace) -> bytes:

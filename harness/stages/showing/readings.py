@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from harness.stages import compile_defaults, compile_device
 from harness.stages.derive_walk import LIST, LITERAL, STATE, UNMODELLED, Walker
 from harness.stages.importing import source
+from harness.stages.showing import answered
 from harness.stores import references
 from harness.stores.schema import keys
 from harness.tables import rows
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from harness.stages.showing.subjects import Subject
     from harness.stores.profiles import Profile
 
-GIVEN, CHANGED, DEFAULT, DERIVED, NOTHING = "given", "changed", "default", "derived", "nothing"
+GIVEN, CHANGED, DEFAULT, DERIVED, NOTHING, RECORDED = "given", "changed", "default", "derived", "nothing", "recorded"
 _UNITS = {
     "celsius": "C", "draw_watts": "mW", "kbps": "KB/s", "khz_mhz": "kHz", "mhz": "MHz", "mib": "bytes", "mib_up": "bytes", "microseconds": "us",
     "millivolts": "uV", "ns_us": "us", "percent": "%", "watts": "mW",
@@ -45,9 +46,11 @@ _SUFFIXES = {
 
 @dataclass(frozen=True)
 class Key:
-    """A profile key of one GPU (or of the node): its ``value`` with its ``unit``, or ``state`` by name, and on whose word (``basis``: given,
-    changed by hand since the capture was taken, default of the configuration reference, derived from other keys, or nothing: it answers
-    not_supported); ``capture``, ``driver``, ``element``: where the profile has it from; ``captured``: what it had there, where that was changed.
+    """A profile key of one GPU (or of the node): its ``value`` with its ``unit``, or ``state`` by name, and on whose word (``basis``).
+
+    That is: given, changed by hand since the capture was taken, default of the configuration reference, derived from other keys, recorded (``name``
+    is a call and ``value`` its answer, which no key explains), or nothing: it answers not_supported.  ``capture``, ``driver``, ``element``: where the
+    profile has it from; ``captured``: what it had there, where that was changed.
     """
 
     name: str
@@ -66,7 +69,8 @@ class Shown:
     """One reading: ``path`` of the element (None for a key that no element prints), ``gpu``, its ``text`` as printed, ``state`` by name.
 
     ``row``, ``label``: what the reading is; ``route``, ``basis``, ``why``: what nvidia-smi asks for it; ``key``: what the profile holds;
-    ``note``: why no row explains the element, where none does; ``by_key``: asked for by key, so that the key's value is the answer.
+    ``note``: why no row explains the element, where none does; ``by_key``: asked for by key, so that the key's value is the answer; ``answer``: the
+    residual answer that stands before the key, a line.
     """
 
     path: str | None
@@ -81,6 +85,7 @@ class Shown:
     key: Key | None = None
     note: str = ""
     by_key: bool = False
+    answer: str = ""
 
 
 def find(subject: Subject, path: str) -> list[Shown]:
@@ -90,7 +95,7 @@ def find(subject: Subject, path: str) -> list[Shown]:
     """
     if not path.strip():
         raise InputError("an empty path; give an element (gpu[0]/fb_memory_usage/total), a key (memory.total_bytes) or a row")
-    gpu, _, name = path.rpartition("/") if path.startswith("gpu") and "." in path.rpartition("/")[2] else ("", "", path)
+    gpu, _, name = path.rpartition("/") if path.startswith("gpu") and _is_key(path.rpartition("/")[2]) else ("", "", path)
     listed = list(_elements(subject))
     bare = not any(mark in name for mark in ("/", "[", "**"))
     found = (_by_key(subject, listed, gpu, name) or _by_row(listed, gpu, name)) if bare else []
@@ -102,6 +107,11 @@ def find(subject: Subject, path: str) -> list[Shown]:
     if not found:
         raise InputError(f"{subject.name} has no element, key or row {path!r}{_near(path, listed)}")
     return found
+
+
+def _is_key(name: str) -> bool:
+    """Whether the last step of a path is a key or a call rather than an element."""
+    return "." in name or name.startswith(answered.PREFIX)
 
 
 def _near(path: str, listed: list[Shown]) -> str:
@@ -130,6 +140,9 @@ def _by_key(subject: Subject, listed: list[Shown], gpu: str, name: str) -> list[
     profile = subject.profile
     if profile is None:
         return []
+    if name.startswith(answered.PREFIX):
+        called = answered.named(profile, name)
+        return [Shown(None, on, None, key=Key(call, said, "", None, RECORDED), by_key=True) for on, call, said in called if _on(gpu, on)]
     found = [_beside(key, None, listed) for key in _node_keys(profile) if fnmatchcase(key.name, name) and not gpu]
     exact = name in keys.device_keys()
     for number, device in enumerate(profile.shown):
@@ -186,6 +199,7 @@ def _elements(subject: Subject) -> Iterator[Shown]:
             why="" if route is None else route.why,
             key=key,
             note=reading.why if reading.kind == UNMODELLED else "",
+            answer="" if subject.profile is None else answered.behind(subject.profile, reading.gpu, route, driver),
         )
 
 

@@ -1,0 +1,92 @@
+"""The child side of ``replaying``: reads a task from standard input, asks the library every getter of the list, writes the answer file.
+
+Imports no store, no profile schema and no XML parser.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from harness.text import answers
+from harness.words.errors import GateError, MissingError, NvparityError
+from mocklib import binding
+from mocklib.answers import RETURN_CODES, Asked, Recording
+from mocklib.asking import Asker
+
+WIDTH = 256
+"""Bytes of the progress file: what is asked now, cut."""
+
+
+class Progress:
+    """Says in a file what is asked before it is: a call that never comes back is known by name."""
+
+    def __init__(self, path: str) -> None:
+        self._file = os.open(path, os.O_WRONLY)
+
+    def tell(self, call: str) -> None:
+        """Say it."""
+        os.pwrite(self._file, call.encode()[:WIDTH].ljust(WIDTH, b"\0"), 0)
+
+
+class Watched(binding.Nvml):
+    """The library, whose calls by name (those before the list's) are told."""
+
+    def __init__(self, library: Any, progress: Progress) -> None:
+        super().__init__(library)
+        self.progress = progress
+
+    def call(self, name: str, device: int | None = None, arguments: dict[str, Any] | None = None) -> binding.Answer:
+        """Tell, then call."""
+        self.progress.tell(name)
+        return super().call(name, device, arguments)
+
+
+class WatchedAsker(Asker):
+    """Asks the list, each call of it told."""
+
+    def __init__(self, nvml: Watched) -> None:
+        super().__init__(nvml)
+        self._progress = nvml.progress
+
+    def answer(self, asked: Asked) -> binding.Answer:
+        """Tell, then ask."""
+        self._progress.tell(answers.call(asked) + ("" if asked.gpu is None else f" of GPU {asked.gpu}"))
+        return super().answer(asked)
+
+
+def record(library: str, progress: str, *, mock: bool) -> Recording:
+    """Every answer of ``library``; ``mock``: with the image of ``NVPARITY_IMAGE``.
+
+    Raises MissingError when it cannot be loaded or no driver answers, GateError when the mock does not initialise.
+    """
+    try:
+        nvml = Watched(binding.open_library(library).library, Progress(progress))
+        code = nvml.init()
+        if code:
+            said = f"{library}: nvmlInit_v2 answers {RETURN_CODES.get(code, code)}"
+            raise GateError(said) if mock else MissingError(f"{said}; is the driver loaded (nvidia-smi) and may you use its devices?")
+        try:
+            return WatchedAsker(nvml).recording()
+        finally:
+            nvml.shutdown()
+    except binding.BindingError as error:
+        raise MissingError(str(error)) from error
+
+
+def main() -> int:
+    """Ask; 0 whether it succeeded or was refused, the answer says which."""
+    task = json.load(sys.stdin)
+    try:
+        answer: dict[str, Any] = {"answers": answers.dump(record(task["library"], task["progress"], mock=task["mock"]))}
+    except NvparityError as error:
+        answer = {"error": str(error), "status": error.exit_status}
+    Path(task["answer"]).write_text(json.dumps(answer), "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
