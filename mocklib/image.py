@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mocklib import fields as tables
-from mocklib import packing
+from mocklib import packing, recorded
 from mocklib.fields import FieldDef
 from mocklib.records import RecordWriter, array, part, read_record
 from mocklib.spec import LOST, Absence, Accounted, Clock, FieldId, FieldValue, ImageError, ImageSpec, Pages, Process, Recorded, Slot, Source, Track
@@ -60,8 +60,6 @@ class _Layout:
 def pack(spec: ImageSpec) -> bytes:
     """The image of a spec; ImageError names the device and field that cannot be packed."""
     ffi = structs()
-    if spec.answers:
-        raise ImageError("recorded answers are not packed yet")
     head = ffi.new("struct nvp_image *")
     layout = _Layout(ffi.sizeof("struct nvp_image"))
     if len(spec.devices) > constants()["NVP_MAX_DEVICES"]:
@@ -77,15 +75,17 @@ def pack(spec: ImageSpec) -> bytes:
     ids, index, limit = packing.field_ids(spec)
     programs, steps, program_count, step_count = packing.programs(spec.programs)
     source = packing.source(spec.source)
+    answers = recorded.pack(spec)
     for name, packed, count in (
         ("devices", as_bytes(entries), len(spec.devices)),
-        ("gates", packing.gates(spec.gates), len(tables.function_index())),
+        ("gates", packing.gates(spec.gates | recorded.missing(spec.answers)), len(tables.function_index())),
         ("field_ids", ids, len(spec.field_ids)),
         ("field_index", index, len(index) // 2),
         ("slots", packing.slots(spec.slots), len(spec.slots)),
         ("programs", programs, program_count),
         ("steps", steps, step_count),
         ("source", source, len(source)),
+        *((name, *table) for name, table in answers.items()),
     ):
         table = getattr(head, name)
         table.offset, table.count = layout.add(packed), count

@@ -21,6 +21,7 @@ class Arguments:
 
     ``lists`` are the arrays that may be NULL for a count probe, ``count`` their count; ``texts`` maps a char buffer to its length parameter;
     ``refused`` are the lists that the header calls invalid where they are NULL; ``either`` are pointers of which not all may be NULL;
+    ``arrays`` maps an array that the caller says the size of to the parameter with that size;
     ``versions`` maps a struct parameter to {version: struct}; version numbers of ``plain`` structs are used as they are.
     """
 
@@ -30,6 +31,7 @@ class Arguments:
     lists: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
     texts: dict[str, str | None] = field(default_factory=dict)
+    arrays: dict[str, str] = field(default_factory=dict)
     versions: dict[str, dict[int, str]] = field(default_factory=dict)
     plain: tuple[str, ...] = ()
     either: tuple[str, ...] = ()
@@ -77,6 +79,15 @@ def _texts(function: Function) -> dict[str, str | None]:
     return found
 
 
+def _arrays(function: Function) -> dict[str, str]:
+    """Arrays of numbers and the parameter by value that says their size: ``cpuSet`` and ``cpuSetSize``, ``pstates`` and ``size``."""
+    lengths = set(_texts(function).values())
+    sizes = [param.name for param in function.params if not param.type.pointers and param.type.name == "unsigned int" and param.name not in lengths]
+    pointers = [param for param in function.params if param.type.pointers == 1 and not param.type.const]
+    found = {param.name: f"{param.name}Size" for param in pointers if f"{param.name}Size" in sizes}
+    return found or ({pointers[0].name: "size"} if len(pointers) == 1 and "size" in sizes else {})
+
+
 def _versions(function: Function, param: Param, header: Header) -> dict[int, str]:
     """Version -> struct that a struct parameter may hold; a function named _vN takes exactly N where its struct says N."""
     struct = header.resolve(param.type.name)
@@ -110,6 +121,7 @@ def arguments_of(function: Function, header: Header) -> Arguments:
         lists=lists,
         refused=_refused(function, lists, header),
         texts=_texts(function),
+        arrays=_arrays(function),
         versions={param.name: found for param in function.params if (found := _versions(function, param, header))},
         plain=tuple(param.name for param in function.params if header.resolve(param.type.name) in PLAIN_VERSIONS and param.type.pointers == 1),
         either=_either(function, header),

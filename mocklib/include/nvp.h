@@ -26,6 +26,8 @@
 /* Flags of a function, one byte each: whatever is set sends the call through its cold copy. */
 #define NVP_FLAG_GATE 1
 #define NVP_FLAG_TRACE 2
+#define NVP_FLAG_RECORDED 4
+#define NVP_FLAG_COUNTED 8
 
 /* A handle is a number: kind in bits 0-5, slot in 6-17, slot generation in 18-31, init generation in 32-55, a tag above.  It is never dereferenced.
  * A slot of the device table has 64 bytes, so that the slot's bits are its place in the table as they stand. */
@@ -200,6 +202,61 @@ void nvp_debug(const char *format, ...) __attribute__((format(printf, 1, 2)));
 bool nvp_format(char *buffer, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void nvp_set_flags(void);
 extern bool nvp_tracing;
+
+/* ---- recorded.c: what the image says was answered to exactly these arguments ---- */
+
+/* What a parameter is to a recorded answer.  beside: the parameter that holds a list's count, a text's length or an array's size. */
+#define NVP_IS_VALUE 0
+#define NVP_IS_PLACE 1
+#define NVP_IS_WORDED 2 /* a struct whose first word says its version and size */
+#define NVP_IS_TEXT 3
+#define NVP_IS_LIST 4
+#define NVP_IS_COUNT 5
+#define NVP_IS_ARRAY 6
+#define NVP_IS_READ_TEXT 7
+#define NVP_NO_PARAMETER 0xff
+
+struct nvp_parameter {
+    uint8_t is;
+    uint8_t beside;
+    uint8_t read_only;
+    uint8_t reserved;
+    uint32_t size; /* of the place, of one item of a list, of one unit of an array, of a text that no parameter says the size of */
+};
+
+/* zz_generated_parameters.c: the parameters of function i are those from nvp_parameters_of[i] to nvp_parameters_of[i + 1]. */
+extern const struct nvp_parameter nvp_parameters[];
+extern const uint16_t nvp_parameters_of[NVP_FUNCTION_COUNT + 1];
+
+/* A list that a struct of size bytes points to: where the pointer and its count stand in it, and how long one row is. */
+struct nvp_rows {
+    uint16_t function;
+    uint16_t position;
+    uint32_t size;
+    uint32_t pointer;
+    uint32_t count;
+    uint32_t row;
+};
+
+extern const struct nvp_rows nvp_rows[];
+extern const unsigned int nvp_rows_count;
+
+bool nvp_recorded(unsigned int function, uint32_t device, const uint64_t *given, nvmlReturn_t *code);
+void nvp_flag_recorded(void);
+bool nvp_recorded_sound(const struct nvp_image *image);
+nvmlReturn_t nvp_field_values_slow(const struct nvp_device *device, int count, nvmlFieldValue_t *values);
+
+static inline const void *nvp_table_of(const struct nvp_image *image, struct nvp_table table)
+{
+    return (const unsigned char *)image + table.offset;
+}
+
+/* ---- unanswered.c: calls that nothing known answers, counted where NVPARITY_UNANSWERED names a file ---- */
+extern bool nvp_counting;
+nvmlReturn_t nvp_without_data(unsigned int function, nvmlReturn_t code);
+void nvp_unanswered_begin(void);
+void nvp_unanswered_forget(void);
+void nvp_unanswered_write(void);
 
 /* ---- events.c ---- */
 nvmlReturn_t nvp_event_set_check(nvmlEventSet_t set);

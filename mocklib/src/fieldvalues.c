@@ -4,7 +4,7 @@
 /* The scope of an id that has none: whatever is asked for is the device. */
 #define ANY_SCOPE 0xffffffffU
 
-static const struct nvp_field_id *row_of(unsigned int id, unsigned int scope)
+static NVP_INLINE const struct nvp_field_id *row_of(unsigned int id, unsigned int scope)
 {
     const unsigned char *bytes = (const unsigned char *)nvp_image;
     const struct nvp_field_id *rows = (const void *)(bytes + nvp_image->field_ids.offset);
@@ -18,7 +18,7 @@ static const struct nvp_field_id *row_of(unsigned int id, unsigned int scope)
 }
 
 /* A number in the union by its value type; what the type does not cover is zero, so that a caller who reads a wider member sees no garbage. */
-static void put(nvmlFieldValue_t *entry, unsigned int type, uint64_t value)
+static NVP_INLINE void put(nvmlFieldValue_t *entry, unsigned int type, uint64_t value)
 {
     entry->valueType = (nvmlValueType_t)type;
     memset(&entry->value, 0, sizeof entry->value);
@@ -44,7 +44,16 @@ static void put(nvmlFieldValue_t *entry, unsigned int type, uint64_t value)
     }
 }
 
-nvmlReturn_t nvp_h_field_values(const struct nvp_device *device, int count, nvmlFieldValue_t *values)
+/* Whether an entry was recorded; then its code, and type and value where that is SUCCESS. */
+static bool recorded(const struct nvp_device *device, nvmlFieldValue_t *entry)
+{
+    const uint64_t given[] = {device->index, 1, (uint64_t)(uintptr_t)entry};
+    return nvp_flag[NVP_FN_nvmlDeviceGetFieldValues] & NVP_FLAG_RECORDED &&
+           nvp_recorded(NVP_FN_nvmlDeviceGetFieldValues, device->index, given, &entry->nvmlReturn);
+}
+
+/* slow: recorded entries are answered as they were, and those that nothing answers are counted. */
+static NVP_INLINE nvmlReturn_t all(const struct nvp_device *device, int count, nvmlFieldValue_t *values, const bool slow)
 {
     if (count <= 0)
         return NVML_ERROR_INVALID_ARGUMENT;
@@ -55,9 +64,13 @@ nvmlReturn_t nvp_h_field_values(const struct nvp_device *device, int count, nvml
         uint64_t value;
         entry->timestamp = now_us;
         entry->latencyUsec = 0;
+        if (slow && recorded(device, entry))
+            continue;
         if (row == NULL) {
             entry->nvmlReturn =
                 entry->fieldId > nvp_image->field_id_limit ? NVML_ERROR_INVALID_ARGUMENT : nvp_lacking(device, NVML_ERROR_NOT_SUPPORTED);
+            if (slow)
+                (void)nvp_without_data(NVP_FN_nvmlDeviceGetFieldValues, entry->nvmlReturn);
             continue;
         }
         entry->nvmlReturn = nvp_load(device, row->field, &value) ? NVML_SUCCESS : nvp_number(device, row->field, &value);
@@ -65,4 +78,14 @@ nvmlReturn_t nvp_h_field_values(const struct nvp_device *device, int count, nvml
             put(entry, row->value_type, value);
     }
     return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvp_h_field_values(const struct nvp_device *device, int count, nvmlFieldValue_t *values)
+{
+    return all(device, count, values, false);
+}
+
+NVP_COLD nvmlReturn_t nvp_field_values_slow(const struct nvp_device *device, int count, nvmlFieldValue_t *values)
+{
+    return all(device, count, values, true);
 }

@@ -53,7 +53,13 @@ static bool sound_tables(const struct nvp_image *image)
            within(image->slots.offset, image->slots.count, sizeof(struct nvp_slot), image->size) &&
            within(image->programs.offset, image->programs.count, sizeof(struct nvp_program), image->size) &&
            within(image->steps.offset, image->steps.count, sizeof(struct nvp_step), image->size) &&
-           within(image->source.offset, image->source.count, 1, image->size) && image->source.count >= sizeof(struct nvp_source);
+           within(image->source.offset, image->source.count, 1, image->size) && image->source.count >= sizeof(struct nvp_source) &&
+           within(image->forms.offset, image->forms.count, sizeof(struct nvp_form), image->size) &&
+           within(image->parts.offset, image->parts.count, sizeof(struct nvp_part), image->size) &&
+           within(image->recorded.offset, image->recorded.count, sizeof(struct nvp_recorded), image->size) &&
+           within(image->answers.offset, image->answers.count, sizeof(struct nvp_answer), image->size) &&
+           within(image->writes.offset, image->writes.count, sizeof(struct nvp_write), image->size) &&
+           within(image->answer_data.offset, image->answer_data.count, 1, image->size);
 }
 
 static bool sound_step(const struct nvp_step *step)
@@ -126,6 +132,8 @@ const char *nvp_image_fault(const unsigned char *bytes, uint64_t size)
         return "its counts are out of range";
     if (!sound_tables(image) || !sound_rows(image))
         return "a table in it is not sound";
+    if (!nvp_recorded_sound(image))
+        return "its recorded answers are not sound";
     return sound_devices(image);
 }
 

@@ -48,14 +48,21 @@ static void after_fork(void)
     pthread_mutex_unlock(&lock);
 }
 
+static void after_fork_in_child(void)
+{
+    nvp_unanswered_forget();
+    after_fork();
+}
+
 static nvmlReturn_t first_init(void)
 {
     static bool watched;
     if (!watched)
-        watched = pthread_atfork(before_fork, after_fork, after_fork) == 0;
+        watched = pthread_atfork(before_fork, after_fork, after_fork_in_child) == 0;
     nvmlReturn_t code = nvp_image_ensure();
     if (code != NVML_SUCCESS)
         return code;
+    nvp_unanswered_begin();
     nvp_device_count = nvp_image->device_count;
     nvp_bind_records();
     nvp_state_attach();
@@ -94,6 +101,7 @@ nvmlReturn_t nvp_h_shutdown(void)
     } else if (nvp_init_count == 1) {
         __atomic_store_n(&nvp_init_count, 0, __ATOMIC_RELEASE);
         end_handles();
+        nvp_unanswered_write();
         nvp_set_flags();
     } else {
         __atomic_store_n(&nvp_init_count, nvp_init_count - 1, __ATOMIC_RELEASE);
@@ -106,6 +114,7 @@ nvmlReturn_t nvp_h_shutdown(void)
  * Where somebody did not shut down, threads may still be reading. */
 __attribute__((destructor)) static void end(void)
 {
+    nvp_unanswered_write();
     if (nvp_initialised())
         return;
     nvp_state_release();
