@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from harness.cli import options
-from harness.stages import running
+from harness.stages import running, unanswered
 from harness.stages.render import serving
 from harness.stores.workspace import Workspace
 
@@ -26,7 +26,7 @@ def command(profile: str, arguments: tuple[str, ...], clock: str | None, root: s
 
     A profile made from a capture stands at the capture's instant; --clock lets its time go on, play for that of a recording with a time line.
 
-    Keys of PROFILE that are accepted and not served yet are named on standard error.
+    Keys of PROFILE that are accepted and not served yet are named on standard error; so are, at the end, calls that nothing known answers.
     """
     space = Workspace.nearby(root)
     source = space.locate_profile(profile)
@@ -35,7 +35,9 @@ def command(profile: str, arguments: tuple[str, ...], clock: str | None, root: s
     wanted = options.clock_wanted(clock)
     chosen = None if wanted is None else serving.clock_of(image, wanted, source)
     with tempfile.TemporaryDirectory(prefix="nvparity-") as folder:
-        state = Path(folder) / "state"
+        state, counted = Path(folder) / "state", Path(folder) / "unanswered"
         serving.make_state(image, state, chosen)
-        ending = running.run_command(arguments, running.environment_for(serving.library_of(source, Path(folder)), image, state, os.environ))
+        library = serving.library_of(source, Path(folder))
+        ending = running.run_command(arguments, running.environment_for(library, image, state, os.environ, counted))
+        options.tell(unanswered.summary(unanswered.total(counted)))
     return running.end_as(ending)

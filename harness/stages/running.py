@@ -28,9 +28,10 @@ class Ending:
     signal: int = 0
 
 
-def environment_for(library: Path, image: Path, state: Path, inherited: Mapping[str, str]) -> dict[str, str]:
+def environment_for(library: Path, image: Path, state: Path, inherited: Mapping[str, str], unanswered: Path | None = None) -> dict[str, str]:
     """``inherited`` with the mock in it: LD_LIBRARY_PATH (the library's folder first), NVPARITY_IMAGE, MOCK_NVML_STATE.
 
+    ``unanswered`` is the file in which the library counts calls that nothing known answers (NVPARITY_UNANSWERED); without one it counts none.
     An empty part of LD_LIBRARY_PATH means the current folder to the loader; none is made here.  Raises MissingError where that folder has no
     libnvidia-ml.so.1: the command would find another one, or none.
     """
@@ -39,6 +40,8 @@ def environment_for(library: Path, image: Path, state: Path, inherited: Mapping[
         raise MissingError(f"{folder}: no {LIBRARY_NAME} in it, the name that programs load; have NVPARITY_LIBRARY name a file called so")
     folders = [str(folder), *filter(None, inherited.get("LD_LIBRARY_PATH", "").split(":"))]
     mock = {"LD_LIBRARY_PATH": ":".join(folders), "NVPARITY_IMAGE": str(image.resolve()), "MOCK_NVML_STATE": str(state.resolve())}
+    if unanswered is not None:
+        mock["NVPARITY_UNANSWERED"] = str(unanswered.resolve())
     return {**inherited, **mock}
 
 
