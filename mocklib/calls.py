@@ -167,13 +167,13 @@ class Call:
         return int(function(*self.places))
 
     def results(self, code: int) -> dict[str, Any]:
-        """What was written, by parameter or parameter.member; nothing without SUCCESS but the length of a list."""
+        """What was written, by parameter or parameter.member; nothing without SUCCESS but the length of a list that the library told."""
         found: dict[str, Any] = {}
         if code == 0:
             for taker in self.takers:
                 taker(found)
-        elif self.count is not None:
-            found[self.count[0]] = int(self.count[1][0])
+        elif self.count is not None and self.rows and (told := int(self.count[1][0])):
+            found[self.count[0]] = told
         return found
 
     def keep(self, made: Any) -> Any:
@@ -204,8 +204,8 @@ class Call:
             made = self.count[1]
             self.takers.append(lambda found: found.__setitem__(param, int(made[0])))
             return made
-        if role == "const" and isinstance(self.given.get(param), (str, bytes)):
-            return self.keep(self.ffi.new("char[]", _encoded(self.given[param])))
+        if role == "const" and (kind.startswith("char") or isinstance(self.given.get(param), (str, bytes))):
+            return self.keep(self.ffi.new("char[]", _encoded(self.given.get(param, ""))))
         if role in {"const", "struct"}:
             return self.struct(param, kind.rstrip(" *"), wanted=role == "struct")
         return self.out(param, kind)
