@@ -9,14 +9,13 @@ from typing import Any
 from mocklib.answers import Asked, Gpu, Recording
 from mocklib.binding import Answer
 from mocklib.calls import ffi, signatures
-from mocklib.getters import FIELD_VALUES, Getter, Set
+from mocklib.getters import FIELD_VALUES, LINK_STATE, Getter, Set
 
 Argument = tuple[str, int | str | Gpu]
 MOST_EACH = 1024
 """Values taken from the answers of one GPU: a list may come from a hostile library."""
 MOST_COUNTED = 4000
 """Devices of an image, the largest count that is asked through."""
-LINK_STATE = "nvmlDeviceGetNvLinkState"
 
 
 class Answered:

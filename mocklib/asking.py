@@ -14,7 +14,7 @@ from mocklib import argument_sets
 from mocklib.answers import Asked, Gpu, Recording
 from mocklib.binding import FUNCTION_NOT_FOUND, Answer, BindingError, Nvml
 from mocklib.calls import Call, signatures
-from mocklib.getters import FIELD_VALUES, Getter, asked_functions, getters
+from mocklib.getters import FIELD_VALUES, LINK_STATE, Getter, asked_functions, getters
 
 MISSING = Answer(FUNCTION_NOT_FOUND, missing=True)
 VALUE_TYPES = {0: "dVal", 1: "uiVal", 2: "ulVal", 3: "ullVal", 4: "sllVal", 5: "siVal", 6: "usVal"}
@@ -145,7 +145,7 @@ def _closure(functions: Collection[str]) -> set[str]:
             sets = getters()[name].sets.values()
             found |= {source.partition(".")[0] for each in sets for source in each.sources}
             if any(each.kind == "links" for scopes in (sets, *getters()[name].field_scopes.values()) for each in scopes):
-                found.add(argument_sets.LINK_STATE)
+                found.add(LINK_STATE)
     return found
 
 

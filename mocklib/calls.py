@@ -150,10 +150,12 @@ class Call:
             return 0 if self.counted and code == INSUFFICIENT_SIZE else code
         if code == INVALID_ARGUMENT and self.nullable:
             code = self.once(function, 0, 1)  # a list may be refused where it is NULL, whatever its count
+        said = 0
         for _ in range(ATTEMPTS):
             length = max(rows.length() for rows in self.rows)
-            if code not in {0, INSUFFICIENT_SIZE} or not self.rows[0].made < length <= LONGEST_LIST:
+            if code not in {0, INSUFFICIENT_SIZE} or not said < length <= LONGEST_LIST:
                 break
+            said = length
             code = self.once(function, length, length)
         return code
 

@@ -16,6 +16,8 @@ from mocklib.answers import Asked
 from mocklib.fields import TableError
 
 FIELD_VALUES = "nvmlDeviceGetFieldValues"
+LINK_STATE = "nvmlDeviceGetNvLinkState"
+"""Tells which NVLinks there are."""
 CHANGING = frozenset(
     {
         "Activate", "Alloc", "Clear", "Create", "Destroy", "Disable", "Discover", "Enable", "Force", "Free", "Freeze", "Init", "Inject", "Load",
@@ -198,8 +200,9 @@ def _numbers(where: str, given: Iterable[int | str]) -> list[int]:
 
 def _refuse_later_sources(getter: Getter, found: dict[str, Getter]) -> None:
     """TableError where an argument is taken from an answer that is not asked before."""
-    for each in getter.sets.values():
-        for source in each.sources:
+    sets = [*getter.sets.values(), *(each for scopes in getter.field_scopes.values() for each in scopes)]
+    for each in sets:
+        for source in (LINK_STATE,) if each.kind == "links" else each.sources:
             earlier = found.get(source.partition(".")[0])
             if earlier is None or earlier.why_not is not None:
                 raise TableError(f"getters.yaml: {getter.function}: {source} is not asked before it")

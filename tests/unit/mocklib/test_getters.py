@@ -14,8 +14,8 @@ from mocklib.calls import Call, ffi, signatures
 from mocklib.fields import TableError
 
 CHANGE = {
-    *("Set", "Clear", "Reset", "Create", "Destroy", "Validate", "Freeze", "Modify", "Remove", "Discover", "Register", "Alloc", "Free", "Lock", "Force"),
-    *("Activate", "Update", "Setup", "Wait", "Init"),
+    *("Set", "Clear", "Reset", "Create", "Destroy", "Validate", "Freeze", "Modify", "Remove", "Discover", "Register", "Alloc", "Free"),
+    *("Lock", "Force", "Activate", "Update", "Setup", "Wait", "Init"),
 }
 READ = {"Get", "Query", "Is", "On", "Read"}
 OF_THE_LIBRARY = {"nvmlInit", "nvmlInit_v2", "nvmlInitWithFlags", "nvmlShutdown", "nvmlErrorString", "nvmlRetry_NvRmControl"}
@@ -180,6 +180,7 @@ def test_numbers_of_the_header_in_the_list_are_the_headers() -> None:
         ("nvmlDeviceGetName", {"identifier": {"name": "nickname"}}, "no kind of identifier nickname"),
         ("nvmlDeviceGetClockInfo", {"sets": {"type": "enums"}}, "'enums' is no set"),
         ("nvmlDeviceGetClockInfo", {"sets": {"type": ["0-x"]}}, "'0-x' is neither a number nor a range"),
+        ("nvmlDeviceGetNvLinkVersion", {"sets": {"link": "links"}}, "nvmlDeviceGetNvLinkState is not asked before it"),
         ("nvmlDeviceGetAccountingStats", {"sets": {"pid": {"each": ["nvmlDeviceGetAccountingPids.pids"]}}}, "is not asked before it"),
     ],
 )
