@@ -58,6 +58,8 @@ class Driver:
     forms      row id -> format, where this driver prints a row otherwise than the row's own format
     escapes    row id -> ``none`` for texts printed without XML escapes
     functions  functions this version is seen to have although its branch's first release lacks them
+    measured   branches whose binaries showed the nodes from the root to this one what they have
+    evidence   branch of the binary that showed this node its slots; None where a node changes them without one
     """
 
     version: DriverVersion
@@ -74,6 +76,7 @@ class Driver:
     escapes: Mapping[str, str]
     functions: frozenset[str] = frozenset()
     measured: frozenset[int] = frozenset()
+    evidence: int | None = None
     _states: dict[str, State] = field(default_factory=dict, compare=False)
 
     def state_of(self, text: str) -> State | None:
@@ -84,6 +87,11 @@ class Driver:
                 if state is not None and printed:
                     self._states.setdefault(printed, state)
         return self._states.get(text)
+
+    @property
+    def slots_are_own(self) -> bool:
+        """Whether a binary of this driver's own branch showed its private table: in the table of another branch a slot may be one that writes."""
+        return self.evidence == self.version.branch
 
     def form(self, row: str) -> formats.Format:
         """The format this driver prints a row in."""
@@ -161,6 +169,7 @@ class DriverTree:
         plain: dict[str, str] = {}
         functions: set[str] = set()
         measured: set[int] = set()
+        evidence: int | None = None
         for node in self.chain(version):
             if "elements" in node.spec:
                 layout = parse_element({"nvidia_smi_log": {"elements": node.spec["elements"]}}, node.where)
@@ -172,8 +181,9 @@ class DriverTree:
                 for gone in [key for key, value in table.items() if value is None]:
                     del table[gone]
             functions.update(map(str, node.spec.get("functions", ())))
-            if "binary" in node.spec:
-                measured.add(DriverVersion(str(node.spec["binary"])).branch)
+            if "binary" in node.spec or "slots" in node.spec:
+                evidence = DriverVersion(str(node.spec["binary"])).branch if "binary" in node.spec else None
+                measured |= set() if evidence is None else {evidence}
             plain.update({name: str(node.spec[name]) for name in ("dtd", "declaration") if name in node.spec})
         where = self.nodes[version].where
         assert layout is not None
@@ -183,7 +193,7 @@ class DriverTree:
             {str(name): int(number) for name, number in merged["field_ids"].items()},
             {str(name): _slot(name, spec, where) for name, spec in merged["slots"].items()},
             _based(_routes(layout, merged["routes"], where), version.branch in measured), merged["formats"], merged["escapes"],
-            frozenset(functions), frozenset(measured),
+            frozenset(functions), frozenset(measured), evidence,
         )  # fmt: skip
 
 

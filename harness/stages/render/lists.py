@@ -23,6 +23,11 @@ def entries(source: NvmlSource, repeat: str, place: Place) -> list[Place]:
     return _LISTS[repeat](source, place)
 
 
+def rows_of(repeat: str) -> tuple[str, ...]:
+    """The rows whose calls give the entries of ``repeat``, where they are others than those printed in it."""
+    return (COMPUTE_ROW, MPS_ROW, GRAPHICS_ROW) if repeat == "processes" else ()
+
+
 def _gpus(source: NvmlSource, place: Place) -> list[Place]:
     """The GPUs that are there: nvidia-smi shows none whose handle it does not get, and a capture none that it left out."""
     return [Place(handle, index) for index, handle in _handles(source, place) if handle is not None and not source.uncaptured(handle)]

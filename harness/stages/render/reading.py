@@ -42,7 +42,7 @@ class Traced:
     """Which call answered which row.
 
     ``path``: the element (``gpu[0]/pci/tx_util``; an attribute ends in ``/@name``), ``row``: its id, ``route``: the call as text, ``code``: what
-    it answered, ``basis``: public, field, slot, assumed or literal.
+    it answered, ``basis``: public, field, slot, assumed or literal, ``answer``: the value, None unless the code is 0.
     """
 
     path: str
@@ -50,3 +50,4 @@ class Traced:
     route: str
     code: int
     basis: str
+    answer: Raw | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +13,14 @@ from harness.stages.render.source import NvmlSource
 from harness.tables import drivers
 from harness.words.errors import GateError, InputError, MissingError
 from mocklib import binding, image
+from mocklib.answers import RETURN_CODES
 
 if TYPE_CHECKING:
     from mocklib.binding import Nvml
 
 NANOSECONDS = 1_000_000_000
+DRIVER_NOT_LOADED = 9
+NO_DRIVER = ": the library is there, the kernel's driver is not (nvidia-smi says as much); load it, or run this on the node that has it"
 
 
 @dataclass(frozen=True)
@@ -55,9 +58,10 @@ class BoundLibrary:
 
 
 def render(job: Job) -> Rendered:
-    """Render ``job`` with the library it names, in this process; ``NVPARITY_IMAGE`` must name the job's image already.
+    """Render ``job`` with the library it names, in this process; ``NVPARITY_IMAGE`` must name the job's image already, where it has one.
 
-    Raises MissingError when the library cannot be loaded, InputError for an image that it refuses, GateError when it does not initialise.
+    Raises MissingError when the library cannot be loaded, InputError for an image that it refuses, GateError when it does not initialise
+    (MissingError of a node's own: its driver is not there).
     """
     try:
         now = image.read(Path(job.image).read_bytes()).clock.at_ns // NANOSECONDS if job.now is None else job.now
@@ -67,12 +71,34 @@ def render(job: Job) -> Rendered:
     except (image.ImageError, OSError) as error:
         raise InputError(f"{job.image}: {error}") from error
     code = nvml.init()
+    if code and job.live:
+        raise MissingError(f"{job.library}: nvmlInit_v2 answers {_name(code)}{NO_DRIVER if code == DRIVER_NOT_LOADED else ''}")
     if code:
         raise GateError(f"{job.library}: nvmlInit_v2 answers {code} with image {job.image}")
     try:
-        version = nvml.call("nvmlSystemGetDriverVersion").out["version"]
+        said = nvml.call("nvmlSystemGetDriverVersion")
+        if said.code:
+            raise MissingError(f"{job.library}: nvmlSystemGetDriverVersion answers {_name(said.code)}: no driver version, no layout")
+        version = said.out["version"]
         driver = drivers.load(Path(job.root) if job.root else None).resolve(version)
+        if job.live and not driver.slots_are_own:
+            driver = replace(driver, slots={})
         made = views.render(job.view, driver, NvmlSource(BoundLibrary(nvml), driver, now), job.verbatim)
     finally:
         nvml.shutdown()
-    return Rendered(made.data, version, driver.node.text, driver.assumed, made.trace)
+    return Rendered(made.data, version, driver.node.text, driver.assumed, made.trace, loaded(job.library) if job.live else job.library)
+
+
+def _name(code: int) -> str:
+    """A return code by name and number."""
+    return f"{RETURN_CODES[code]} ({code})" if code in RETURN_CODES else str(code)
+
+
+def loaded(library: str) -> str:
+    """The file that this process has mapped for ``library``; the name itself where the kernel does not say."""
+    try:
+        lines = Path("/proc/self/maps").read_text("utf-8", "surrogateescape").splitlines()
+    except OSError:
+        return library
+    found = (line.split(maxsplit=5)[5] for line in lines if line.count("/"))
+    return next((path for path in found if Path(path).name.startswith("libnvidia-ml.so")), library)

@@ -58,7 +58,7 @@ def listing(driver: Driver, source: Source, verbatim: Mapping[str, tuple[str, st
             reading = source.read(row, place)
             texts.append(_text(driver, row, reading))
             basis = driver.routes[row].basis if row in driver.routes else "public"
-            trace.append(Traced(f"gpu[{number}]/{row}", row, source.asked(row), reading.code, basis))
+            trace.append(Traced(f"gpu[{number}]/{row}", row, source.asked(row), reading.code, basis, reading.raw))
         lines.append(f"GPU {place.index}: {texts[0]} (UUID: {texts[1]})\n")
         lines += [f"{kept[path][0]}\n" for path in _migs(number, kept)]
     return Rendering(rawbytes.encode("".join(lines) or f"{NO_DEVICES}\n"), trace)

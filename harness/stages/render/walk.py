@@ -53,7 +53,7 @@ class Walker:
         for path, node in root.walk():
             for suffix, row, reading in self._made.get(id(node), ()):
                 basis = self._driver.routes[row].basis
-                traced.append(Traced(path + suffix, row, self._source.asked(row), reading.code, basis))
+                traced.append(Traced(path + suffix, row, self._source.asked(row), reading.code, basis, reading.raw))
         return traced
 
     def _element(self, element: Element, place: Place, prefix: str) -> Iterator[Node]:
