@@ -7,7 +7,7 @@ import sys
 import click
 from rich.console import Console
 
-from harness.cli import consoles, options
+from harness.cli import consoles, living, options
 from harness.reports import document, junit, progress, table
 from harness.stages.compare import check, drift, rules, ruling
 from harness.stages.importing import staging
@@ -24,6 +24,10 @@ from harness.words.errors import EXIT_GATE, EXIT_PARITY, GateError, MissingError
 @options.ci
 @options.json_file
 @options.junit_file
+@living.flag
+@living.smi
+@living.library
+@living.raw
 def command(
     names: tuple[str, ...],
     root: str | None,
@@ -31,8 +35,12 @@ def command(
     rules_file: str | None,
     json_file: str | None,
     junit_file: str | None,
+    smi: str | None,
+    library: str | None,
     *,
     ci: bool | None,
+    on_node: bool,
+    raw: bool,
 ) -> int:
     """Render each capture (all of them without ID) from the mock library and compare it with what the real node printed.
 
@@ -42,9 +50,16 @@ def command(
     What is pending is counted and never compared; in CI it fails the gate.
     A rule (golden/rules.yaml) that is expired or does nothing fails the gate by name.
     Outside a workspace the boards shipped with nvparity are checked.
+    With --live no capture is read: this node's own library is rendered and held against its own nvidia-smi, run before and after;
+    what moved between the two runs is set aside, all else that differs is a fault of our rows or layouts. Nothing is stored.
     """
     if json_file is not None and json_file == junit_file:
         raise UsageError(f"--json and --junit cannot both go to {'standard output' if json_file == '-' else json_file}")
+    if on_node:
+        _alone(names, rules_file, ci)
+        return living.check(root, smi, library, json_file, junit_file, raw=raw)
+    if smi is not None or library is not None or raw:
+        raise UsageError("--smi, --library and --raw go with --live")
     space = _workspace(root)
     if halves := staging.interrupted(space):
         raise GateError(f"{', '.join(halves)}: half done by a command that was killed; nvparity pending takes it back")
@@ -66,6 +81,13 @@ def command(
         options.deliver(junit_file, junit.check(cases, orphans, uses))
     good = all(case.parity for case in cases) and not orphans and not any(use.problem for use in uses)
     return EXIT_PARITY if good else EXIT_GATE
+
+
+def _alone(names: tuple[str, ...], rules_file: str | None, ci: bool | None) -> None:
+    """Raise UsageError for what has no meaning on a live node: it is no capture, no rule covers it, nothing is pending."""
+    given = [*names, *(["--rules"] if rules_file is not None else []), *(["--ci"] if ci is not None else [])]
+    if given:
+        raise UsageError(f"--live checks this node alone: leave out {', '.join(given)}")
 
 
 def _workspace(root: str | None) -> Workspace:

@@ -21,41 +21,41 @@ if TYPE_CHECKING:
     from harness.stores.workspace import Workspace
 
 
-def _named(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
+def named(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
     """Refuses the empty name, which a script's unset variable gives, before any work is done."""
     if value == "":
         raise click.BadParameter("an empty name", context, option)
     return value
 
 
-root = click.option("--root", metavar="DIR", type=click.Path(), callback=_named, help="Work on this folder's captures/, profiles/ and golden/.")
+root = click.option("--root", metavar="DIR", type=click.Path(), callback=named, help="Work on this folder's captures/, profiles/ and golden/.")
 json_file = click.option(
-    "--json", "json_file", metavar="FILE", type=click.Path(), callback=_named, help="Also write the result as JSON ('-': to standard output)."
+    "--json", "json_file", metavar="FILE", type=click.Path(), callback=named, help="Also write the result as JSON ('-': to standard output)."
 )
 junit_file = click.option(
-    "--junit", "junit_file", metavar="FILE", type=click.Path(), callback=_named, help="Also write the result as JUnit XML ('-': to standard output)."
+    "--junit", "junit_file", metavar="FILE", type=click.Path(), callback=named, help="Also write the result as JUnit XML ('-': to standard output)."
 )
 rules_file = click.option(
-    "--rules", "rules_file", metavar="FILE", type=click.Path(), callback=_named, help="Take the rules from FILE instead of golden/rules.yaml."
+    "--rules", "rules_file", metavar="FILE", type=click.Path(), callback=named, help="Take the rules from FILE instead of golden/rules.yaml."
 )
 trace_file = click.option(
-    "--trace", metavar="FILE", type=click.Path(), callback=_named, help="Also write, as JSON, which call answered which element."
+    "--trace", metavar="FILE", type=click.Path(), callback=named, help="Also write, as JSON, which call answered which element."
 )
 output_file = click.option(
     "-o",
     "--output",
     metavar="IMAGE",
     type=click.Path(),
-    callback=_named,
+    callback=named,
     help="Where the image goes (default: PROFILE.nvpimg beside the profile).",
 )
 clock = click.option(
     "--clock",
     metavar="CLOCK",
-    callback=_named,
+    callback=named,
     help="Time of the mock: frozen, real, play (from the recording's instant on), scaled:X, at:+90s or at:2026-08-21T08:54:01Z.",
 )
-by = click.option("--by", metavar="NAME", callback=_named, help="Who decides, kept in the golden (default: your login name).")
+by = click.option("--by", metavar="NAME", callback=named, help="Who decides, kept in the golden (default: your login name).")
 ci = click.option("--ci/--no-ci", default=None, help="Write nothing, and fail on what is pending (default: as the variable CI says).")
 
 

@@ -50,8 +50,11 @@ class Format:
         return raw
 
     def text(self, raw: Raw) -> str:
-        """The text nvidia-smi prints for ``raw``."""
-        return self.write(raw)
+        """The text nvidia-smi prints for ``raw``; FormatError for a value that has none: no word, a moment past the calendar's end."""
+        try:
+            return self.write(raw)
+        except (ValueError, ArithmeticError) as error:
+            raise FormatError(f"{raw!r} has no text in format {self.name!r}") from error
 
 
 def get(name: str) -> Format:

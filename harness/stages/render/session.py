@@ -83,7 +83,7 @@ def render(job: Job) -> Rendered:
         driver = drivers.load(Path(job.root) if job.root else None).resolve(version)
         if job.live and not driver.slots_are_own:
             driver = replace(driver, slots={})
-        made = views.render(job.view, driver, NvmlSource(BoundLibrary(nvml), driver, now), job.verbatim)
+        made = views.render(job.view, driver, NvmlSource(BoundLibrary(nvml), driver, now), job.verbatim, lenient=job.live)
     finally:
         nvml.shutdown()
     return Rendered(made.data, version, driver.node.text, driver.assumed, made.trace, loaded(job.library) if job.live else job.library)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from harness.stages.render.reading import Place, Reading, Traced
-from harness.stages.render.walk import Source, Walker
+from harness.stages.render.reading import Place, Traced
+from harness.stages.render.walk import Source, Walker, text_of
 from harness.text import rawbytes, writer
 from harness.text.model import Layout
 from harness.words.errors import UsageError, did_you_mean
@@ -28,19 +28,19 @@ class Rendering:
     trace: list[Traced]
 
 
-def query(driver: Driver, source: Source, verbatim: Mapping[str, tuple[str, str]] | None = None) -> Rendering:
+def query(driver: Driver, source: Source, verbatim: Mapping[str, tuple[str, str]] | None = None, *, lenient: bool = False) -> Rendering:
     """`nvidia-smi -q -x`: the driver's layout in nvidia-smi's own way of writing it.
 
     ``verbatim``: path -> text and form of elements the layout places but no row explains.
     """
-    walker = Walker(driver, source, verbatim)
+    walker = Walker(driver, source, verbatim, lenient=lenient)
     root = walker.root()
     gpu = driver.layout.child("gpu")
     layout = Layout(declaration=driver.declaration or None, gap=gpu is None or gpu.blank)
     return Rendering(rawbytes.encode(writer.write(root, layout, driver.dtd or None)), walker.trace(root))
 
 
-def listing(driver: Driver, source: Source, verbatim: Mapping[str, tuple[str, str]] | None = None) -> Rendering:
+def listing(driver: Driver, source: Source, verbatim: Mapping[str, tuple[str, str]] | None = None, *, lenient: bool = False) -> Rendering:
     """`nvidia-smi -L`: one line a GPU (the shape is that of the captures and of the binaries of 470 and 550).
 
     ``verbatim``: ``gpu[i]/mig[j]`` -> the whole line of a MIG device, ``error[i]`` -> that of a GPU whose handle is not given.
@@ -56,7 +56,7 @@ def listing(driver: Driver, source: Source, verbatim: Mapping[str, tuple[str, st
         number, texts = shown.index(place), []
         for row in (NAME, UUID):
             reading = source.read(row, place)
-            texts.append(_text(driver, row, reading))
+            texts.append(text_of(driver, row, reading, lenient=lenient))
             basis = driver.routes[row].basis if row in driver.routes else "public"
             trace.append(Traced(f"gpu[{number}]/{row}", row, source.asked(row), reading.code, basis, reading.raw))
         lines.append(f"GPU {place.index}: {texts[0]} (UUID: {texts[1]})\n")
@@ -72,15 +72,11 @@ def _migs(gpu: int, kept: Mapping[str, tuple[str, str]]) -> list[str]:
     return found
 
 
-def _text(driver: Driver, row: str, reading: Reading) -> str:
-    return driver.text_of(reading.code) if reading.raw is None else driver.form(row).text(reading.raw)
+VIEWS: dict[str, Callable[..., Rendering]] = {"q-x": query, "L": listing}
 
 
-VIEWS: dict[str, Callable[[Driver, Source, Mapping[str, tuple[str, str]] | None], Rendering]] = {"q-x": query, "L": listing}
-
-
-def render(view: str, driver: Driver, source: Source, verbatim: Mapping[str, tuple[str, str]] | None = None) -> Rendering:
-    """The render of ``view`` (``q-x`` or ``L``); UsageError for another."""
+def render(view: str, driver: Driver, source: Source, verbatim: Mapping[str, tuple[str, str]] | None = None, *, lenient: bool = False) -> Rendering:
+    """The render of ``view`` (``q-x`` or ``L``); UsageError for another.  ``lenient``: see ``walk.Walker``."""
     if view not in VIEWS:
         raise UsageError(f"no view {view!r}: q-x or L{did_you_mean(view, VIEWS)}")
-    return VIEWS[view](driver, source, verbatim)
+    return VIEWS[view](driver, source, verbatim, lenient=lenient)

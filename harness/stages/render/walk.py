@@ -8,6 +8,7 @@ from typing import Protocol
 
 from harness.stages.render.reading import Place, Reading, Traced
 from harness.tables.drivers import Driver
+from harness.tables.formats import FormatError
 from harness.tables.layout import Element, Predicate
 from harness.text.model import BLOCK, FULL, LINE, PLAIN, Node, tree
 
@@ -32,9 +33,13 @@ class Walker:
     """Builds the tree of one render.
 
     ``verbatim``: path -> text and form of elements that the layout places but no row explains; they come from the capture, not from the library.
+    ``lenient``: a value that has no text is printed as itself, which no nvidia-smi does, instead of ending the render.
     """
 
-    def __init__(self, driver: Driver, source: Source, verbatim: Mapping[str, tuple[str, str]] | None = None) -> None:
+    def __init__(
+        self, driver: Driver, source: Source, verbatim: Mapping[str, tuple[str, str]] | None = None, *, lenient: bool = False
+    ) -> None:
+        self._lenient = lenient
         self._driver = driver
         self._source = source
         self._verbatim = verbatim or {}
@@ -118,9 +123,7 @@ class Walker:
         return node
 
     def _text(self, row: str, reading: Reading) -> str:
-        if reading.raw is None:
-            return self._driver.text_of(reading.code)
-        return self._driver.form(row).text(reading.raw)
+        return text_of(self._driver, row, reading, lenient=self._lenient)
 
     def _note(self, node: Node, suffix: str, row: str, reading: Reading) -> None:
         self._made.setdefault(id(node), []).append((suffix, row, reading))
@@ -139,6 +142,18 @@ class Walker:
     def _architecture(self, place: Place) -> int | None:
         raw = self._source.read("architecture", place).raw
         return raw if isinstance(raw, int) else None
+
+
+def text_of(driver: Driver, row: str, reading: Reading, *, lenient: bool = False) -> str:
+    """What ``driver`` prints for a reading of ``row``; FormatError for a value that has no text, unless ``lenient``."""
+    if reading.raw is None:
+        return driver.text_of(reading.code)
+    try:
+        return driver.form(row).text(reading.raw)
+    except FormatError:
+        if not lenient:
+            raise
+        return f"no text for {reading.raw!r}"
 
 
 def _steps(path: str) -> Iterator[int]:

@@ -1,0 +1,56 @@
+"""``nvparity check --live``: our rows and layouts held against the driver of this node."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import click
+from rich.text import Text
+
+from harness.cli import consoles, options
+from harness.reports import junit
+from harness.reports import live as report
+from harness.stages import live
+from harness.stores.workspace import Workspace
+from harness.words.errors import EXIT_GATE, EXIT_PARITY, MissingError
+
+smi = click.option(
+    "--smi", metavar="PATH", type=click.Path(), callback=options.named, help="With --live: the node's nvidia-smi (default: the first on PATH)."
+)
+library = click.option(
+    "--library",
+    metavar="PATH",
+    type=click.Path(),
+    callback=options.named,
+    help="With --live: the node's libnvidia-ml.so.1 (default: what the loader finds).",
+)
+raw = click.option("--raw", is_flag=True, help="With --live: real identifiers in the report, which are scrubbed otherwise.")
+flag = click.option(
+    "--live", "on_node", is_flag=True, help="On a node with a driver: our render over its own library against its own nvidia-smi; no capture needed."
+)
+
+
+def check(root: str | None, smi: str | None, library: str | None, json_file: str | None, junit_file: str | None, *, raw: bool) -> int:
+    """Check this node; 0 for parity, 1 for findings."""
+    binary, opened = (None if name is None else Path(name) for name in (smi, library))
+    found = live.check(live.Node(_nodes_of(root), os.environ, time.time, binary, opened), raw=raw)
+    console = consoles.Whole(sys.stderr if "-" in (json_file, junit_file) else sys.stdout)
+    for line in report.lines(found):
+        console.print(Text(line))
+    options.emit(json_file, lambda: report.document_of(found))
+    if junit_file is not None:
+        options.deliver(junit_file, junit.check([verdict.case for verdict in found.verdicts]))
+    return EXIT_PARITY if found.parity else EXIT_GATE
+
+
+def _nodes_of(root: str | None) -> Path | None:
+    """The workspace whose driver nodes count, None for the shipped ones alone."""
+    try:
+        return Workspace.find(root).root
+    except MissingError:
+        if root is not None:
+            raise
+        return None
