@@ -53,16 +53,13 @@ def command(
     With --live no capture is read: this node's own library is rendered and held against its own nvidia-smi, run before and after;
     what moved between the two runs is set aside, all else that differs is a fault of our rows or layouts. Nothing is stored.
     """
-    if json_file is not None and json_file == junit_file:
-        raise UsageError(f"--json and --junit cannot both go to {'standard output' if json_file == '-' else json_file}")
+    _apart(json_file, junit_file)
     if on_node:
-        _alone(names, rules_file, ci)
+        living.alone(names, rules_file, ci)
         return living.check(root, smi, library, json_file, junit_file, raw=raw)
-    if smi is not None or library is not None or raw:
-        raise UsageError("--smi, --library and --raw go with --live")
+    living.refuse(smi, library, raw=raw)
     space = _workspace(root)
-    if halves := staging.interrupted(space):
-        raise GateError(f"{', '.join(halves)}: half done by a command that was killed; nvparity pending takes it back")
+    _whole(space)
     chosen = space.select(names)
     if not chosen:
         raise NothingError(f"{space.captures}: no captures; nvparity import makes one")
@@ -83,11 +80,16 @@ def command(
     return EXIT_PARITY if good else EXIT_GATE
 
 
-def _alone(names: tuple[str, ...], rules_file: str | None, ci: bool | None) -> None:
-    """Raise UsageError for what has no meaning on a live node: it is no capture, no rule covers it, nothing is pending."""
-    given = [*names, *(["--rules"] if rules_file is not None else []), *(["--ci"] if ci is not None else [])]
-    if given:
-        raise UsageError(f"--live checks this node alone: leave out {', '.join(given)}")
+def _apart(json_file: str | None, junit_file: str | None) -> None:
+    """Raise UsageError for two reports that would go into one file."""
+    if json_file is not None and json_file == junit_file:
+        raise UsageError(f"--json and --junit cannot both go to {'standard output' if json_file == '-' else json_file}")
+
+
+def _whole(space: Workspace) -> None:
+    """Raise GateError where a command that was killed has left files half done."""
+    if halves := staging.interrupted(space):
+        raise GateError(f"{', '.join(halves)}: half done by a command that was killed; nvparity pending takes it back")
 
 
 def _workspace(root: str | None) -> Workspace:

@@ -15,7 +15,7 @@ from harness.reports import junit
 from harness.reports import live as report
 from harness.stages import live
 from harness.stores.workspace import Workspace
-from harness.words.errors import EXIT_GATE, EXIT_PARITY, MissingError
+from harness.words.errors import EXIT_GATE, EXIT_PARITY, MissingError, UsageError
 
 smi = click.option(
     "--smi", metavar="PATH", type=click.Path(), callback=options.named, help="With --live: the node's nvidia-smi (default: the first on PATH)."
@@ -44,6 +44,19 @@ def check(root: str | None, smi: str | None, library: str | None, json_file: str
     if junit_file is not None:
         options.deliver(junit_file, junit.check([verdict.case for verdict in found.verdicts]))
     return EXIT_PARITY if found.parity else EXIT_GATE
+
+
+def alone(names: tuple[str, ...], rules_file: str | None, ci: bool | None) -> None:
+    """Raise UsageError for what has no meaning on a live node: it is no capture, no rule covers it, nothing is pending."""
+    given = [*names, *(["--rules"] if rules_file is not None else []), *(["--ci"] if ci is not None else [])]
+    if given:
+        raise UsageError(f"--live checks this node alone: leave out {', '.join(given)}")
+
+
+def refuse(smi: str | None, library: str | None, *, raw: bool) -> None:
+    """Raise UsageError for options that go with --live alone."""
+    if smi is not None or library is not None or raw:
+        raise UsageError("--smi, --library and --raw go with --live")
 
 
 def _nodes_of(root: str | None) -> Path | None:

@@ -19,6 +19,7 @@ from harness.stages.render.reading import Raw, Traced
 from harness.tables.drivers import Driver
 from harness.tables.layout import Element
 from harness.text import paths, scrub
+from harness.words.errors import InputError
 
 ID = "live"
 NOT_ASKED = "not asked"
@@ -53,15 +54,16 @@ class Verdict:
 def judge(taken: Taken, driver: Driver, unasked: Unasked, *, raw: bool) -> Verdict:
     """The verdict on one view; ``raw``: with identifiers as they are, else scrubbed in all three texts together before they are compared."""
     texts = _texts(taken, raw=raw)
-    first, ours, second = (source.read(data, f"{name_of(taken.view)} ({name})") for name, data in texts.items())
-    leaves, drawn = source.leaves(first), source.leaves(ours)
+    first, second = (source.read(texts[name], f"{name_of(taken.view)} ({name})") for name in (FIRST, SECOND))
+    leaves = source.leaves(first)
     moved = _moved(leaves, source.leaves(second))
+    drawn = _drawn(texts[OURS])
     keyed = key(leaves, drawn)
-    every = explain(keyed, state_texts(driver))
+    every = explain(keyed, state_texts(driver)) if drawn else []
     aside = {finding.path for finding in every if finding.path in moved or unasked.covers(finding.path)}
     found = [finding for finding in every if finding.path not in aside]
     outcome = "differs" if found else "n/a"
-    if not found and not _uneven(keyed):
+    if not drawn or not (found or _uneven(keyed)):
         data = fill(texts[OURS], first, frozenset(aside)) if aside else texts[OURS]
         outcome = "equal" if data == texts[FIRST] else "differs"
         found = lines(texts[FIRST], data)
@@ -70,6 +72,14 @@ def judge(taken: Taken, driver: Driver, unasked: Unasked, *, raw: bool) -> Verdi
     trace = {entry.path: entry for entry in _answers(taken.ours, drawn, raw=raw)}
     under = {mapped: trace[path] for (path, _), mapped in zip(drawn, keyed.actual, strict=True) if path in trace}
     return Verdict(case, tuple(path for path, _ in leaves if path in moved), {finding.path: _asked(finding, under, driver) for finding in found})
+
+
+def _drawn(ours: bytes) -> Leaves:
+    """The readings of our render; none where an odd name or UUID makes it no text of its view, and lines must tell."""
+    try:
+        return source.leaves(source.read(ours, OURS))
+    except InputError:
+        return []
 
 
 def _texts(taken: Taken, *, raw: bool) -> dict[str, bytes]:
@@ -124,7 +134,7 @@ def _answers(ours: Rendered, drawn: Leaves, *, raw: bool) -> list[Traced]:
     """The trace of our render; an answer whose text holds an identifier is given as the scrubbed text says it."""
     if raw:
         return ours.trace
-    shown, real = dict(drawn), dict(source.leaves(source.read(ours.data, OURS)))
+    shown, real = dict(drawn), dict(_drawn(ours.data))
     return [replace(entry, answer=shown[entry.path]) if real.get(entry.path) != shown.get(entry.path) else entry for entry in ours.trace]
 
 

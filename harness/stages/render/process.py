@@ -27,7 +27,7 @@ class Job:
     ``library``, ``image``: absolute paths.  ``root``: workspace whose driver nodes win over the shipped ones, None for those alone.  ``view``:
     q-x or L.  ``answer``: file for the result.  ``verbatim``: elements no row explains.  ``now``: what the clock says, seconds since 1970; None as
     the image's stands.  Without an image the library is a node's own: its name may be one that the loader looks for, ``now`` is needed, and of its
-    private table nothing is called unless a binary of its branch showed it.
+    private table nothing is called unless a binary of its branch showed it.  ``progress``: file that names the call a node's own library is at.
     """
 
     library: str
@@ -37,6 +37,7 @@ class Job:
     answer: str = ""
     verbatim: dict[str, Verbatim] = field(default_factory=dict)
     now: int | None = None
+    progress: str = ""
 
     @property
     def live(self) -> bool:
@@ -79,7 +80,7 @@ def render(job: Job, clock: Clock | None = None, limit_s: float = child.LIMIT_S)
 
     Raises GateError when the child is ended by a signal or takes longer than ``limit_s`` seconds, and what the child itself raised otherwise.
     """
-    errand = child.Errand("harness.stages.render", asdict(job), job.subject, "the render", job.image or None, clock=clock)
+    errand = child.Errand("harness.stages.render", asdict(job), job.subject, "the render", job.image or None, watched=job.live, clock=clock)
     return _read(child.run(errand, limit_s))
 
 

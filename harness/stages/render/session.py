@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 NANOSECONDS = 1_000_000_000
 DRIVER_NOT_LOADED = 9
+NAME_SIZE = 96
+"""Bytes of a note: longer than the name of any function."""
 NO_DRIVER = ": the library is there, the kernel's driver is not (nvidia-smi says as much); load it, or run this on the node that has it"
 
 
@@ -32,28 +35,33 @@ class Given:
 
 
 class BoundLibrary:
-    """``source.Library`` over ``mocklib.binding``."""
+    """``source.Library`` over ``mocklib.binding``; ``note`` is told of each call before it is made."""
 
-    def __init__(self, nvml: Nvml) -> None:
+    def __init__(self, nvml: Nvml, note: Callable[[str], None] = lambda _: None) -> None:
         self._nvml = nvml
+        self._note = note
 
     def call(self, name: str, device: Any = None, args: Mapping[str, Any] | None = None) -> Given:
         """Call a function of the header."""
+        self._note(name)
         answer = self._nvml.call(name, device, dict(args or {}))
         return Given(answer.code, answer.out)
 
     def field_value(self, device: Any, identifier: int, scope: int) -> Given:
         """One entry of nvmlDeviceGetFieldValues: its own code, out ``value``."""
+        self._note(f"nvmlDeviceGetFieldValues of field {identifier}")
         (answer,) = self._nvml.field_values(device, [(identifier, scope)])
         return Given(answer.code, {} if answer.code else {"value": answer.value})
 
     def slot(self, number: int, shape: str, device: Any = None, key: int | None = None) -> Given:
         """Call an entry of the private table, out ``value``."""
+        self._note(f"slot {number} of the private table")
         answer = self._nvml.slot(device, number, shape, key or 0)
         return Given(answer.code, answer.out)
 
     def handle(self, index: int) -> Any:
         """The handle of GPU ``index``, None where the library gives none."""
+        self._note("nvmlDeviceGetHandleByIndex_v2")
         return self._nvml.call("nvmlDeviceGetHandleByIndex_v2", None, {"index": index}).out.get("device")
 
 
@@ -70,6 +78,8 @@ def render(job: Job) -> Rendered:
         raise MissingError(str(error)) from error
     except (image.ImageError, OSError) as error:
         raise InputError(f"{job.image}: {error}") from error
+    note = _noting(job.progress)
+    note("nvmlInit_v2")
     code = nvml.init()
     if code and job.live:
         raise MissingError(f"{job.library}: nvmlInit_v2 answers {_name(code)}{NO_DRIVER if code == DRIVER_NOT_LOADED else ''}")
@@ -83,10 +93,22 @@ def render(job: Job) -> Rendered:
         driver = drivers.load(Path(job.root) if job.root else None).resolve(version)
         if job.live and not driver.slots_are_own:
             driver = replace(driver, slots={})
-        made = views.render(job.view, driver, NvmlSource(BoundLibrary(nvml), driver, now), job.verbatim, lenient=job.live)
+        made = views.render(job.view, driver, NvmlSource(BoundLibrary(nvml, note), driver, now), job.verbatim, lenient=job.live)
     finally:
         nvml.shutdown()
     return Rendered(made.data, version, driver.node.text, driver.assumed, made.trace, loaded(job.library) if job.live else job.library)
+
+
+def _noting(progress: str) -> Callable[[str], None]:
+    """What writes the name of a call into the file ``progress``, over the one before; nothing is written where there is no such file."""
+    if not progress:
+        return lambda _: None
+    file = os.open(progress, os.O_WRONLY)
+
+    def note(name: str) -> None:
+        os.pwrite(file, name.encode("ascii").ljust(NAME_SIZE, b"\0"), 0)
+
+    return note
 
 
 def _name(code: int) -> str:
