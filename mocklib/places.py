@@ -120,10 +120,10 @@ class Place:
             self._set(f"{path}[{number}]", kind.item, place, number, item, offset + number * self.ffi.sizeof(kind.item))
 
     def _bytes(self, path: str, place: Any, size: int, value: bytes) -> None:
-        """Raw bytes, refused where there are more than the place holds."""
+        """Raw bytes, refused where there are more than the place holds; behind them it is 0, whatever was asked in it."""
         if len(value) > size:
             raise self.fail(path, f"{len(value)} bytes do not fit its {size}")
-        self.ffi.memmove(self.ffi.addressof(place) if self.ffi.typeof(place).kind == "union" else place, value, len(value))
+        self.ffi.memmove(self.ffi.addressof(place) if self.ffi.typeof(place).kind == "union" else place, value.ljust(size, b"\0"), size)
 
     def _struct(self, path: str, kind: Any, place: Any, value: dict[str, Any], offset: int) -> None:
         """A struct inside another or in a list: its members under their names, nested ones with dots."""
