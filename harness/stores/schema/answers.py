@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -39,9 +40,7 @@ def errors(document: Document) -> Iterator[tuple[int, str]]:
         for path, key, value in _entries(document, block):
             name = ".".join(map(str, path))
             try:
-                asked = answers.call_of(key, name)
-                if value is not None:
-                    answers.answer_of(value, name)
+                asked, _ = _read(key, value, name)
             except InputError as error:
                 yield document.line(path), str(error)
                 continue
@@ -54,8 +53,8 @@ def of_block(document: Document, block: Path_) -> dict[Call, Residual | None]:
     found: dict[Call, Residual | None] = {}
     for path, key, value in _entries(document, block):
         where = f"{document.where(path)}: {'.'.join(map(str, path))}"
-        asked = answers.call_of(key, where)
-        found[_call(asked)] = None if value is None else Residual(asked, answers.answer_of(value, where), where)
+        asked, answer = _read(key, value, where)
+        found[_call(asked)] = None if answer is None else Residual(asked, answer, where)
     return found
 
 
@@ -86,6 +85,22 @@ def _scalar(text: str) -> str:
     if _WORD.fullmatch(text):
         return text
     return json.dumps(text).replace("\x7f", "\\x7f") if "\x7f" in text else "'" + text.replace("'", "''") + "'"
+
+
+def _read(key: str, value: str | None, where: str) -> tuple[Asked, Answer | None]:
+    """One answer; InputError, which says ``where``."""
+    try:
+        return _known(key, value)
+    except InputError:
+        answers.call_of(key, where)
+        answers.answer_of(str(value), where)
+        raise
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def _known(key: str, value: str | None) -> tuple[Asked, Answer | None]:
+    """One answer, read once though the check and the profile both ask for it."""
+    return answers.call_of(key, ""), None if value is None else answers.answer_of(value, "")
 
 
 def _call(asked: Asked) -> Call:
