@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import stat
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -65,8 +66,12 @@ def read_file(path: Path, name: str | None = None) -> bytes:
         raise InputError(f"{name or path}: cannot be read: {error.strerror}") from error
 
 
-def load(data: bytes | str, source: str, kind: str | None = None) -> Document:
-    """The document in ``data``; InputError with file and line for anything refused.  ``kind`` as in `load_file`."""
+def load(data: bytes | str, source: str, kind: str | None = None, *, texts: bool = False) -> Document:
+    """The document in ``data``; InputError with file and line for anything refused.  ``kind`` as in `load_file`.
+
+    ``texts``: scalars stay the texts they are written as, keys too, and only a plain null is None: for a format whose reader knows by the place
+    what a scalar is (570.10 is a version there and 0123 a serial number).
+    """
     if len(data) > MAX_BYTES:
         raise InputError(f"{source}: {len(data)} bytes, more than the {MAX_BYTES} a document may have")
     try:
@@ -80,7 +85,7 @@ def load(data: bytes | str, source: str, kind: str | None = None) -> Document:
     try:
         _refuse_anchors(text, source)
         node = yaml.compose(text, Loader=_LOADER)
-        document.value = None if node is None else _construct(node, (), document)
+        document.value = None if node is None else _Constructor(document, _text if texts else _scalar).value(node, ())
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 1 if mark is not None else 1
@@ -108,28 +113,41 @@ def _refuse_anchors(text: str, source: str) -> None:
             raise InputError(f"{source}:{line}: tags such as {event.tag!r} are not accepted")
 
 
-def _construct(node: yaml.Node, path: Path_, document: Document) -> Any:
-    document.lines.setdefault(path, node.start_mark.line + 1)
-    if isinstance(node, yaml.MappingNode):
-        return _mapping(node, path, document)
-    if isinstance(node, yaml.SequenceNode):
-        return [_construct(item, (*path, index), document) for index, item in enumerate(node.value)]
-    return _scalar(node)
+class _Constructor:
+    """Makes plain values of nodes and keeps their lines; ``scalar`` says what a scalar is."""
+
+    def __init__(self, document: Document, scalar: Callable[[yaml.Node], Any]) -> None:
+        self.document = document
+        self.scalar = scalar
+
+    def value(self, node: yaml.Node, path: Path_) -> Any:
+        """The value of one node."""
+        self.document.lines.setdefault(path, node.start_mark.line + 1)
+        if isinstance(node, yaml.MappingNode):
+            return self.mapping(node, path)
+        if isinstance(node, yaml.SequenceNode):
+            return [self.value(item, (*path, index)) for index, item in enumerate(node.value)]
+        return self.scalar(node)
+
+    def mapping(self, node: yaml.MappingNode, path: Path_) -> dict[str | int, Any]:
+        """The value of a mapping; InputError for a key that is none or is there already."""
+        result: dict[str | int, Any] = {}
+        source, lines = self.document.source, self.document.lines
+        for key_node, value_node in node.value:
+            line = key_node.start_mark.line + 1
+            key = self.scalar(key_node) if isinstance(key_node, yaml.ScalarNode) else None
+            if key_node.tag.endswith(":merge") or isinstance(key, bool) or not isinstance(key, (str, int)):
+                raise InputError(f"{source}:{line}: a key must be plain text or a whole number")
+            if key in result:
+                raise InputError(f"{source}:{line}: key {key!r} is given twice (first on line {lines[(*path, key)]})")
+            lines[(*path, key)] = line
+            result[key] = self.value(value_node, (*path, key))
+        return result
 
 
-def _mapping(node: yaml.MappingNode, path: Path_, document: Document) -> dict[str | int, Any]:
-    result: dict[str | int, Any] = {}
-    for key_node, value_node in node.value:
-        line = key_node.start_mark.line + 1
-        key = _scalar(key_node) if isinstance(key_node, yaml.ScalarNode) else None
-        if key_node.tag.endswith(":merge") or isinstance(key, bool) or not isinstance(key, (str, int)):
-            raise InputError(f"{document.source}:{line}: a key must be plain text or a whole number")
-        if key in result:
-            first = document.lines[(*path, key)]
-            raise InputError(f"{document.source}:{line}: key {key!r} is given twice (first on line {first})")
-        document.lines[(*path, key)] = line
-        result[key] = _construct(value_node, (*path, key), document)
-    return result
+def _text(node: yaml.Node) -> str | None:
+    quoted = getattr(node, "style", None) in ("'", '"', "|", ">")
+    return None if node.tag.endswith(":null") and not quoted else str(node.value)
 
 
 def _scalar(node: yaml.Node) -> Any:
