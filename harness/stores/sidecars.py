@@ -129,9 +129,9 @@ def load_sidecar(path: Path) -> Sidecar:
         raise InputError(f"{found.where(('id',))}: id {content.get('id')!r} in a folder called {path.parent.name}")
     if content.get("kind") not in document.KINDS:
         raise InputError(f"{found.where(('kind',))}: {content.get('kind')!r} is no kind; known: {', '.join(document.KINDS)}")
-    known = {transcript.VIEW_QUERY, transcript.VIEW_LIST} | ({VIEW_ANSWERS} if "recorded" in content else set())
+    known = {transcript.VIEW_QUERY, transcript.VIEW_LIST, VIEW_ANSWERS}
     if not isinstance(source, dict) or not isinstance(views, dict) or not views or not set(views) <= known:
-        what = "the hashes of answers, q-x and L" if "recorded" in content else "q-x, L or both"
+        what = "the hashes of answers, q-x and L" if "recorded" in content else "q-x, L or both, or answers that were imported"
         raise InputError(f"{found.where((listed,))}: `{listed}` holds {what}, `source` is a mapping")
     if {"recorded", "made", "sha256", "views"} & content.keys() not in ({"views"}, {"recorded", "made", "sha256"}):
         raise InputError(f"{found.where(())}: a recording has `recorded`, `made` and `sha256`; any other capture has `views` instead")

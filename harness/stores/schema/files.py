@@ -73,11 +73,6 @@ class Views(Base):
 
     query: View | None = Field(default=None, alias="q-x")
     list: View | None = Field(default=None, alias="L")
-
-
-class Hashes(Views):
-    """The views of a recording: what NVML answered, and those of nvidia-smi where it was run."""
-
     answers: View | None = None
 
 
@@ -123,7 +118,7 @@ class Sidecar(Base):
     recorded: Recorded | None = None
     made: Made | None = None
     views: Annotated[Views, Field(json_schema_extra={"minProperties": 1})] | None = None
-    sha256: Annotated[Hashes, Field(json_schema_extra={"minProperties": 1})] | None = None
+    sha256: Annotated[Views, Field(json_schema_extra={"minProperties": 1})] | None = None
     scrubbed: dict[Literal[placeholders.FAMILIES], Annotated[int, Field(ge=0)]] | None = None  # type: ignore[valid-type]
     notes: list[str] | None = None
 
