@@ -29,6 +29,7 @@ TABLE: dict[str, tuple[str, str]] = {
     "migrate": ("migrating", "Rewrite files of the format before."),
     "show": ("showing", "Say what a capture or profile holds."),
     "diff": ("differing", "Compare two captures, profiles or renders."),
+    "export": ("exporting", "Write what a board answers in another tool's format."),
     "list": ("listing", "List captures and profiles."),
     "schema": ("publishing", "Print a JSON Schema for editors, or the table of a profile's keys."),
 }

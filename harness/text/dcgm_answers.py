@@ -29,7 +29,7 @@ def read(key: Key, under: tuple[str, ...], code: int, node: Mapping[str, Any], g
         versions = dcgm_keys.versions(function)
         if len(versions) > 1:
             raise Unfit("a failing return does not say which version of the struct was asked for")
-        return _asked(function, versions[0], under, gpus, gpu), Answer(code, _failed(function))
+        return _asked(function, versions[0], under, gpus, gpu), Answer(code)
     if RETURN_VALUE not in node:
         raise Unfit(f"SUCCESS without a {RETURN_VALUE}")
     why = ""
@@ -120,11 +120,6 @@ def _ordered(function: str, named: Mapping[str, Any]) -> dict[str, Any]:
 def _alone(shape: shapes.Shape, node: Any) -> bool:
     """Whether the one number of a call stands in a list, as the Python binding hands out that of nvmlDeviceGetDefaultEccMode."""
     return isinstance(shape, shapes.Number) and isinstance(node, list)
-
-
-def _failed(function: str) -> dict[str, Any]:
-    """What the binding tells of a call that failed: the length of its list, which it had made 0 and the call left so."""
-    return dict.fromkeys(shapes.of(function).counts, 0)
 
 
 def _asked(function: str, version: int | None, given: tuple[str, ...], gpus: Mapping[str, int], gpu: int | None) -> Asked:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -110,19 +110,13 @@ def unsayable(section: str, name: str) -> str:
     return next((why for function, why in left_out().items() if place(function) == (section, name)), "")
 
 
-def why_not(function: str, written: Collection[str] = ()) -> str:
-    """Why the answers of a function of the list are not in a document that holds those of the functions ``written``."""
-    why = left_out().get(function)
-    if why is not None:
-        return why
+def why_not(function: str) -> str:
+    """Why the answers of a function of the list are not in a document, where its key holds those of another or of none."""
     found = place(function)
     key = None if found is None else keys(found[0]).get(found[1])
-    if found is None or key is None:
-        return "no key of the document is its own"
-    if function not in key.functions:
-        return f"its key {key.name} is read as {key.functions[0]}"
-    other = next((one for one in key.functions if one in written), None)
-    return f"its key {key.name} holds the answer of {other}" if other else f"a failing return of its key {key.name} is read as that of {key.failed}"
+    if function in left_out() or key is None:
+        return left_out().get(function, "no key of the document is its own")
+    return "its key holds the answer of another function" if len(key.functions) > 1 else "no key of the document is its own"
 
 
 @functools.cache

@@ -48,7 +48,6 @@ class _Writer:
         """The keys of the node or of one device, sorted."""
         made: dict[str, Any] = {}
         tried: set[str] = set()
-        taken: set[str] = set()
         for name, key in dcgm_keys.keys(section).items():
             function = self.chosen(key, asked)
             if function is None:
@@ -58,7 +57,6 @@ class _Writer:
             for call, answer in sorted(asked[function], key=lambda one: -(dcgm_keys.version_of(one[0]) or 0)):
                 self.put(key, call, answer, nested)
             if nested:
-                taken.add(function)
                 made[name] = self.ordered(nested, len(dcgm_answers.inputs(function)))
         if FIELD_VALUES in asked:
             tried.add(FIELD_VALUES)
@@ -66,7 +64,7 @@ class _Writer:
                 made[FIELD_VALUES_KEY] = {FUNCTION_RETURN: 0, RETURN_VALUE: fields}
         for function, calls in asked.items():
             if function not in tried:
-                self.left += [Left(function, MISSING if answer.missing else dcgm_keys.why_not(function, taken)) for _, answer in calls]
+                self.left += [Left(function, MISSING if answer.missing else dcgm_keys.why_not(function)) for _, answer in calls]
         return dict(sorted(made.items()))
 
     def chosen(self, key: Key, asked: dict[str, list[tuple[Asked, Answer]]]) -> str | None:
@@ -109,7 +107,7 @@ class _Writer:
         except dcgm_values.Unfit as error:
             return str(error)
         if back != asked:
-            return f"its key {key.name} would be read as {back.function}"
+            return "its key is read as another function's"
         return "" if given == answer else "the document has no place for what was written beside a failing return"
 
     def fields(self, calls: list[tuple[Asked, Answer]]) -> dict[int, Any]:

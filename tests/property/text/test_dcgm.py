@@ -76,7 +76,7 @@ def answers(draw: Any, key: dcgm_keys.Key, gpu: int | None) -> tuple[Asked, Answ
         given_[name] = draw(st.integers(1, 3)) * unit
     asked = Asked(function, gpu, dcgm_answers.arguments(function, version, given_))
     if function == key.failed and len(versions) == 1 and draw(st.booleans()):
-        return asked, Answer(draw(CODES), dict.fromkeys(shapes.of(function).counts, 0))
+        return asked, Answer(draw(CODES))
     out: dict[str, Any] = {}
     arguments = dict(asked.arguments)
     for name, shape in shapes.of(function, version).outputs:

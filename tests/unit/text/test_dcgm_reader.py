@@ -116,7 +116,7 @@ CASES = {
             )
         },
     ),
-    "a failing list has no entries": ("AccountingPids: {FunctionReturn: 3}", {Asked("nvmlDeviceGetAccountingPids", 0): Answer(3, {"count": 0})}),
+    "a failing list has no entries": ("AccountingPids: {FunctionReturn: 3}", {Asked("nvmlDeviceGetAccountingPids", 0): Answer(3)}),
     "fields each have their own return": (
         "FieldValues: {FunctionReturn: 0, ReturnValue: {82: {nvmlReturn: 0, valueType: 1, value: 5}, 83: {FunctionReturn: 3, valueType: 0}}}",
         {

@@ -106,8 +106,8 @@ def test_a_recording_is_written_key_by_key_in_an_order_of_its_own():
 
 def test_of_two_versions_one_is_written_and_the_other_counted():
     assert [(left.what, left.why) for left in dcgm_writer.write(RECORDING).left] == [
-        ("nvmlDeviceGetMemoryInfo", "its key MemoryInfo holds the answer of nvmlDeviceGetMemoryInfo_v2"),
-        ("nvmlDeviceGetMemoryInfo_v2", "its key MemoryInfo holds the answer of nvmlDeviceGetMemoryInfo"),
+        ("nvmlDeviceGetMemoryInfo", "its key holds the answer of another function"),
+        ("nvmlDeviceGetMemoryInfo_v2", "its key holds the answer of another function"),
     ]
 
 
@@ -125,7 +125,7 @@ LEFT = {
         Answer(0, {"temperature.version": 16777228, "temperature.sensorType": 0, "temperature.temperature": 30}),
         "struct",
     ),
-    "a version that the key is not read as": (Asked("nvmlDeviceGetPciInfo_v2", 0), Answer(3), "its key is read as another version of the call"),
+    "a version that the key is not read as": (Asked("nvmlDeviceGetPciInfo_v2", 0), Answer(3), "its key is read as another function's"),
     "a field of a scope": (
         Asked("nvmlDeviceGetFieldValues", 0, (("fieldId", 83), ("scopeId", 1))),
         Answer(3),
