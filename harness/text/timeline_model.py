@@ -51,8 +51,8 @@ class TimeLine:
     """How the answers of a recording moved.
 
     ``count`` samples, one each ``interval_ns``; the first is the recording's own, at ``start_ns`` (nanoseconds since 1970).  ``readings`` hold every
-    member of each call that moved and of those that stayed although a field that they answer from moved, the members of a call together.  ``late``
-    are the samples whose asking began more than a tenth of the interval after their instant: they stand where they were due.
+    member of each call that moved, the members of a call together.  ``late`` are the samples whose asking began more than a tenth of the interval
+    after their instant: they stand where they were due.
     """
 
     interval_ns: int

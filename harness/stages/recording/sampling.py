@@ -1,18 +1,20 @@
 """Samples of what moves on a node: the first are the recording's own answers, the others are asked every so often, by a clock that is handed in.
 
 The second sample asks every call of the list, and shows which of them moved.  From then on those are followed, with the calls that the list marks as
-moving and every call that answers from a field of one of these.
+moving and every call that answers from a field of one of these, but for those that refused twice.  So a call that answers from a field that moves,
+and is not in the time line, stayed as the recording has it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Protocol
 
-from harness.text.timeline_model import MAX_COUNT, MAX_SAMPLES, Reading, TimeLine, readings_of, same
+from harness.text.timeline_model import MAX_COUNT, MAX_SAMPLES, TimeLine, readings_of, same
 from harness.words.errors import UsageError
+from mocklib import getters
 
 if TYPE_CHECKING:
     from harness.stages.timeline.routes import Routes
@@ -88,10 +90,21 @@ class Sampled:
         return [asked for asked, given in self.answers.items() if any(answer is not given[0] for answer in given)]
 
 
-def sample(ask: Asker, first: Recording, wanted: Plan, clock: Clock, routes: Routes, marked: Callable[[Asked], bool]) -> Sampled:
+def marked(asked: Asked) -> bool:
+    """Whether the list of getters says of a call that something in its answer is a reading of a moment."""
+    getter = getters.getters().get(asked.function)
+    if getter is None:
+        return False
+    if asked.function == getters.FIELD_VALUES:
+        return getters.moving(asked, "value")
+    return getter.moving is None or bool(getter.moving)
+
+
+def sample(ask: Asker, first: Recording, wanted: Plan, clock: Clock, routes: Routes, moving: Callable[[Asked], bool] = marked) -> Sampled:
     """Take the samples of ``wanted`` after the answers ``first``, which are sample 0; the samples are due at fixed instants from now on.
 
-    ``marked``: whether the list says of a call that it moves.  KeyboardInterrupt ends it with the samples that are whole.
+    ``moving``: whether a call is followed whether it moved or not.  A symbol that the library lacks is asked no more.  KeyboardInterrupt ends it
+    with the samples that are whole.
     """
     start = clock.monotonic_ns()
     taken = Sampled(wanted, clock.wall_ns())
@@ -102,8 +115,10 @@ def sample(ask: Asker, first: Recording, wanted: Plan, clock: Clock, routes: Rou
             behind = clock.monotonic_ns() - due
             if number == 1:
                 second = ask(None)
-                moved = [asked for asked, answer in first.items() if marked(asked) or not same(answer, second.get(asked, answer))]
-                taken.answers = {asked: [first[asked]] for asked in routes.beside(moved, first)}
+                there = {asked: answer for asked, answer in first.items() if not answer.missing}
+                moved = [asked for asked, answer in there.items() if moving(asked) or not same(answer, second.get(asked, answer))]
+                refused = {asked for asked, answer in there.items() if answer.code} - set(moved)
+                taken.answers = {asked: [first[asked]] for asked in routes.beside(moved, there) if asked not in refused}
             else:
                 second = ask(list(taken.answers))
             _take(taken, second)
@@ -133,21 +148,12 @@ def _full(taken: Sampled) -> bool:
     return (taken.count + 1) * sum(max(1, len(taken.answers[asked][0].out)) for asked in taken.moved()) > MAX_SAMPLES
 
 
-def line(taken: Sampled, routes: Routes) -> TimeLine | None:
-    """The time line of what was taken; None where nothing but the recording's own answers was.
-
-    In it are the calls that moved, and those that stayed and answer from a field that one of these answers from.
-    """
+def line(taken: Sampled) -> TimeLine | None:
+    """The time line of what was taken: the calls that moved; None where nothing but the recording's own answers was taken."""
     if taken.count < 2:
         return None
-    moved = set(taken.moved())
-    touched = {(asked.gpu, name) for asked in moved for name in routes.fields(asked)}
-    chosen = [asked for asked in taken.answers if asked in moved or any((asked.gpu, name) in touched for name in routes.fields(asked))]
-    return TimeLine(taken.plan.interval_ns, taken.start_ns, taken.count, tuple(_readings(chosen, taken)), tuple(taken.late))
-
-
-def _readings(chosen: Iterable[Asked], taken: Sampled) -> Iterable[Reading]:
-    return chain.from_iterable(readings_of(asked, taken.answers[asked]) for asked in chosen)
+    readings = chain.from_iterable(readings_of(asked, taken.answers[asked]) for asked in taken.moved())
+    return TimeLine(taken.plan.interval_ns, taken.start_ns, taken.count, tuple(readings), tuple(taken.late))
 
 
 def summary(taken: Sampled) -> str:

@@ -184,7 +184,7 @@ def _time_line(profile: Path, data: bytes) -> bytes:
     if b"timeline" not in data:
         return b""
     path = timeline_file.found(profiles.parse(data, str(profile), profile))
-    return b"" if path is None else strictyaml.read_file(path)
+    return b"" if path is None else b"".join(strictyaml.read_file(file) for file in timeline_file.files(path))
 
 
 @functools.cache

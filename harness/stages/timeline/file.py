@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from harness.stages.timeline.playing import play
-from harness.stores.captures import TIMELINE
+from harness.stores.captures import ANSWERS, TIMELINE
 from harness.stores.schema import codec
 from harness.tables import strictyaml
-from harness.text import timeline
+from harness.text import answers, timeline
 from harness.words.errors import InputError
 from mocklib.spec import Clock, ImageError, ImageSpec
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from harness.stores.profiles import Profile
     from harness.text.timeline_model import TimeLine
+    from mocklib.answers import Recording
 
 
 def found(profile: Profile) -> Path | None:
@@ -39,19 +40,34 @@ def found(profile: Profile) -> Path | None:
     return path
 
 
+def files(path: Path) -> list[Path]:
+    """What the time line at ``path`` is played from: it, and the answers of its recording where they lie beside it."""
+    return [file for file in (path, path.with_name(ANSWERS)) if file.is_file()]
+
+
 def load(path: Path) -> TimeLine:
     """The time line in the file ``path``; InputError with file and line."""
+    return timeline.load(_text(path), str(path))
+
+
+def _text(path: Path) -> str:
+    """The text of a file."""
     try:
-        text = strictyaml.read_file(path).decode()
+        return strictyaml.read_file(path).decode()
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: byte {error.start} is not UTF-8; take the whole file again") from None
-    return timeline.load(text, str(path))
+
+
+def beside(path: Path) -> Recording | None:
+    """The answers of the recording whose time line is at ``path``; None for a time line that lies alone.  InputError with file and line."""
+    file = path.with_name(ANSWERS)
+    return answers.load(_text(file), str(file)) if file.is_file() else None
 
 
 def played(profile: Profile, spec: ImageSpec) -> ImageSpec:
     """``spec``, the image of ``profile``, with the profile's time line: its first sample stands at the instant of the clock, else at its own.
 
-    The clock of a profile that names no instant stands there too.
+    Beside the time line of a recording lie its answers, which say what stayed.  The clock of a profile that names no instant stands there too.
     """
     path = found(profile)
     if path is None or profile.timeline is None:
@@ -62,6 +78,6 @@ def played(profile: Profile, spec: ImageSpec) -> ImageSpec:
     if spec.clock.mode == "real" and profile.clock.get("mode") != "real":
         spec = replace(spec, clock=Clock("frozen", start))
     try:
-        return play(line, spec, start, loop=bool(profile.timeline.get("loop")))
+        return play(line, spec, start, loop=bool(profile.timeline.get("loop")), recording=beside(path))
     except ImageError as error:
         raise InputError(f"{profile.source}: timeline: {error}; is it that of another recording?") from error

@@ -9,7 +9,7 @@ from typing import Any
 from harness.stages.timeline.routes import Routes
 from harness.text.timeline_model import Reading, TimeLine, answer_at
 from mocklib import fields
-from mocklib.answers import Asked
+from mocklib.answers import Asked, Recording
 from mocklib.members import Member
 from mocklib.spec import FieldValue, ImageError, ImageSpec, Recorded, Track
 
@@ -17,12 +17,13 @@ Place = tuple[int, str]
 """GPU and field."""
 
 
-def play(line: TimeLine, spec: ImageSpec, start_ns: int, *, loop: bool) -> ImageSpec:
+def play(line: TimeLine, spec: ImageSpec, start_ns: int, *, loop: bool, recording: Recording | None = None) -> ImageSpec:
     """``spec`` with the readings of ``line`` moving from ``start_ns`` (the instant of its first sample), held at the end or looped.
 
     A field moves as the first call of the file that answers it as a plain number says; other calls that answer from it move along.  A call whose
     samples the fields do not give (a code in the middle, a text, a list, a handler written in C, another value of the same field) is answered by its
-    samples, whatever the fields say.  ImageError for a GPU that the image has not.
+    samples, whatever the fields say; so is, by its one answer, a call of the ``recording`` that answers from a field that moves and did not move
+    itself.  ImageError for a GPU that the image has not.
     """
     routes = Routes(spec.field_ids)
     calls = list(line.calls())
@@ -38,6 +39,10 @@ def play(line: TimeLine, spec: ImageSpec, start_ns: int, *, loop: bool) -> Image
     for asked, readings in calls:
         if asked in kept or not _given(_Call(asked, readings), routes, moving):
             kept[asked] = _stepped(asked, readings, line, start_ns, loop)
+    sampled = {asked for asked, _ in calls}
+    for asked, answer in (recording or {}).items():
+        if asked not in sampled and asked not in kept and any((asked.gpu, name) in moving for name in routes.fields(asked)):
+            kept[asked] = Recorded(asked, answer)
     return replace(spec, devices=devices, tracks=tuple(tracks), answers=tuple(kept.values()))
 
 

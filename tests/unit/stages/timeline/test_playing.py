@@ -114,6 +114,12 @@ def test_a_call_whose_handler_is_c_is_held_to_its_samples_where_its_field_moves(
     assert made.answers == (Recorded(FAN, Answer(0, {"speed": 30})),)
 
 
+def test_a_call_of_the_recording_that_stayed_is_held_where_its_field_moves_and_no_other_is() -> None:
+    recording = {POWER: Answer(0, {"power": 100}), BY_ID: Answer(0, {"valueType": 1, "value": 100}), NAME: Answer(3), MEMORY: Answer(4)}
+    line = TimeLine(PERIOD, 1, 2, readings_of(POWER, numbers("power", 100, 120)))
+    assert play(line, SPEC, START, loop=False, recording=recording).answers == (Recorded(BY_ID, recording[BY_ID]),)
+
+
 def test_a_residual_answer_that_moved_is_replaced_by_its_samples_and_the_others_stay() -> None:
     spec = ImageSpec(devices=SPEC.devices, answers=(Recorded(POWER, Answer(0, {"power": 7})), Recorded(NAME, Answer(4))))
     answers = numbers("power", 7, 8)

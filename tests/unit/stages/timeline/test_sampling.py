@@ -21,12 +21,13 @@ SECOND = 1_000_000_000
 POWER = Asked("nvmlDeviceGetPowerUsage", 0)
 OTHER_POWER = Asked("nvmlDeviceGetPowerUsage", 1)
 AVERAGE = Asked("nvmlDeviceGetFieldValues", 0, (("fieldId", 185), ("scopeId", 0)))
+MODULE_POWER = Asked("nvmlDeviceGetFieldValues", 0, (("fieldId", 185), ("scopeId", 1)))
 ENERGY = Asked("nvmlDeviceGetTotalEnergyConsumption", 0)
 NAME = Asked("nvmlDeviceGetName", 0)
 MEMORY = Asked("nvmlDeviceGetMemoryInfo", 0)
 MEMORY_V2 = Asked("nvmlDeviceGetMemoryInfo_v2", 0)
 UTILIZATION = Asked("nvmlDeviceGetUtilizationRates", 0)
-ROUTES = Routes([FieldId(185, 0, "power.current_draw_mw")])
+ROUTES = Routes([FieldId(185, None, "power.current_draw_mw")])
 
 
 @dataclass
@@ -78,8 +79,8 @@ def unmarked(_: Asked) -> bool:
     return False
 
 
-def take(node: Node, count: int = 4, marked: Callable[[Asked], bool] = unmarked, interval: int = SECOND) -> sampling.Sampled:
-    return sampling.sample(node, node.first(), Plan(interval, count), node.clock, ROUTES, marked)
+def take(node: Node, count: int = 4, moving: Callable[[Asked], bool] = unmarked, interval: int = SECOND) -> sampling.Sampled:
+    return sampling.sample(node, node.first(), Plan(interval, count), node.clock, ROUTES, moving)
 
 
 def test_samples_are_due_at_fixed_instants_however_long_asking_takes() -> None:
@@ -97,7 +98,7 @@ def test_a_late_sample_is_noted_and_shifts_none_after_it() -> None:
     assert taken.late == [2, 3, 4]
     assert clock.waited == [5_000 + number * SECOND for number in range(1, 5)]
     assert taken.count == 5
-    line = sampling.line(taken, ROUTES)
+    line = sampling.line(taken)
     assert line is not None
     assert line.late == (2, 3, 4)
     assert "; 3 late" in sampling.summary(taken)
@@ -120,21 +121,22 @@ def test_what_the_list_marks_is_followed_and_calls_of_the_same_field_beside_it()
             ENERGY: number("energy", 1),
             MEMORY: lambda sample: Answer(0, {"memory.total": 9, "memory.free": 9 - sample, "memory.used": sample}),
             MEMORY_V2: lambda _: Answer(0, {"memory.total": 9, "memory.reserved": 0, "memory.free": 9, "memory.used": 0}),
+            MODULE_POWER: lambda _: Answer(3),
         },
     )
-    taken = take(node, marked=lambda asked: asked == POWER)
+    taken = take(node, moving=lambda asked: asked == POWER)
     assert node.asked[1] == (POWER, AVERAGE, MEMORY, MEMORY_V2)
     assert taken.moved() == [MEMORY]
-    line = sampling.line(taken, ROUTES)
+    line = sampling.line(taken)
     assert line is not None
-    assert [asked for asked, _ in line.calls()] == [MEMORY, MEMORY_V2]  # what stayed beside a field that moved is a fact; POWER and AVERAGE stayed
+    assert [asked for asked, _ in line.calls()] == [MEMORY]
     assert timeline.load(timeline.dump(line), "timeline.txt") == line
 
 
 def test_every_answer_of_a_call_that_moved_is_kept_codes_and_lists_too() -> None:
     listed = [Answer(0, {"infos": [{"pid": 1}], "infoCount": 1}), Answer(0, {"infos": [], "infoCount": 0}), Answer(15), Answer(0, {"infos": []})]
     node = Node(Hands(), {UTILIZATION: lambda sample: listed[sample]})
-    line = sampling.line(take(node), ROUTES)
+    line = sampling.line(take(node))
     assert line is not None
     ((_, readings),) = line.calls()
     assert [answer_at(readings, sample) for sample in range(4)] == listed
@@ -145,7 +147,7 @@ def test_an_interruption_keeps_the_samples_that_are_whole(stop_at: int) -> None:
     node = Node(Hands(), {POWER: number("power", 1, 2, 3, 4)}, stop_at=stop_at)
     taken = take(node)
     assert (taken.count, taken.interrupted) == (stop_at, True)
-    line = sampling.line(taken, ROUTES)
+    line = sampling.line(taken)
     assert (None if line is None else line.readings[0].samples) == (None if stop_at == 1 else (1, 2, 3)[:stop_at])
     assert "interrupted" in sampling.summary(taken)
 
@@ -156,6 +158,21 @@ def test_sampling_ends_where_a_time_line_is_full(monkeypatch: pytest.MonkeyPatch
     taken = take(node, count=9)
     assert (taken.count, taken.full) == (3, True)
     assert "ended: a time line holds 6 samples" in sampling.summary(taken)
+
+
+def test_a_symbol_that_the_library_lacks_is_not_asked_again() -> None:
+    node = Node(Hands(), {Asked("nvmlDeviceGetPowerUsage"): lambda _: Answer(13, missing=True), ENERGY: number("energy", 1)})
+    take(node, moving=lambda _: True)
+    assert node.asked == [None, (ENERGY,), (ENERGY,)]
+
+
+def test_the_list_says_which_calls_and_field_ids_move() -> None:
+    assert sampling.marked(POWER)
+    assert sampling.marked(MEMORY)
+    assert sampling.marked(AVERAGE)
+    assert not sampling.marked(NAME)
+    assert not sampling.marked(Asked("nvmlDeviceGetFieldValues", 0, (("fieldId", 1), ("scopeId", 0))))
+    assert not sampling.marked(Asked("nvmlDeviceReset", 0))
 
 
 def test_a_call_that_is_no_longer_answered_keeps_its_answer() -> None:
