@@ -15,6 +15,8 @@ DEVICES = 3
 ARRAY_SIZE = 16
 """Elements of an array, or bytes where its size counts them."""
 TEXTS = "abcdefghijklmnopqrstuvwxyz-0123456789"
+FIRST = frozenset({"nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetCount_v2", "nvmlEventSetCreate"})
+"""What the tests themselves go through."""
 NO_SETS = "nvmlEventSet_t"
 """A handle that is checked before anything is looked up."""
 
@@ -64,6 +66,11 @@ def names() -> list[str]:
     able = [name for name, params in functions.items() if any(role in writes for _, _, role in params)]
     without = UNRECORDED | {FIELD_VALUES} | {name for name in able if any((kind, role) == (NO_SETS, "handle") for _, kind, role in functions[name])}
     return [name for name in able if name not in without]
+
+
+def handled(function: str) -> bool:
+    """Whether a function takes a handle that is no device's."""
+    return any(role == "handle" for _, _, role in calls.signatures().FUNCTIONS[function])
 
 
 def versions(function: str) -> list[dict[str, int]]:

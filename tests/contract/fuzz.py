@@ -1,7 +1,8 @@
 """Images and states with random words in them: ``python -m tests.contract.fuzz LIBRARY FOLDER SEED ROUNDS``.
 
 Checksums are made right, so that the loader's own bounds are what is tried.  Whatever is served is read through every kind of variable data; a
-crash or a sanitizer's report ends the program.  Prints how many images were served and refused.
+crash or a sanitizer's report ends the program.  So are the tables of recorded answers, each of which is then asked for.  Prints how many images
+were served and refused.
 """
 
 from __future__ import annotations
@@ -9,12 +10,15 @@ from __future__ import annotations
 import os
 import random
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from mocklib import binding, image, state
-from mocklib.binding import Nvml
-from mocklib.image import FieldValue, Track
-from tests.contract import boards
+from mocklib.answers import Asked, Gpu
+from mocklib.binding import Answer, Nvml
+from mocklib.image import FieldValue, Recorded, Track
+from mocklib.structs import structs
+from tests.contract import answering, boards
 
 MOVING = {"power.total_energy_consumption_mj": FieldValue(1, kind=1, rate=5), "utilization.gpu": FieldValue(0, kind=2, rate=0)}
 PLAIN = (
@@ -65,6 +69,58 @@ def spoiled(data: bytes, chosen: random.Random, start: int = 0) -> bytes:
     return bytes(made)
 
 
+RECORDED = (
+    "nvmlDeviceGetName",
+    "nvmlDeviceGetGspFirmwareVersion",
+    "nvmlDeviceGetPgpuMetadataString",
+    "nvmlDeviceGetClockInfo",
+    "nvmlDeviceGetPciInfo_v3",
+    "nvmlDeviceGetPlatformInfo",
+    "nvmlDeviceGetRunningProcessDetailList",
+    "nvmlDeviceGetTopologyNearestGpus",
+    "nvmlDeviceGetRetiredPages_v2",
+    "nvmlDeviceGetVgpuMetadata",
+    "nvmlDeviceGetMemoryAffinity",
+    "nvmlDeviceGetSupportedPerformanceStates",
+    "nvmlDeviceGetP2PStatus",
+    "nvmlDeviceGetDriverModel",
+    "nvmlDeviceGetDramEncryptionMode",
+    "nvmlDeviceGetHandleByUUID",
+    "nvmlDeviceGetHandleByUUIDV",
+    "nvmlSystemGetDriverBranch",
+    "nvmlUnitGetDevices",
+)
+"""Functions with every kind of key and output."""
+
+
+def answered() -> tuple[bytes, list[Asked]]:
+    """An image of recorded answers, some of which step, and the calls."""
+    asked = [answering.asked(name, version) for name in RECORDED for version in answering.versions(name)]
+    answers = [Recorded(call, answering.answer(call)) for call in asked]
+    moving = [replace(item, steps=(item.answer, Answer(7), item.answer), period_ns=3, loop=True) for item in answers[::3]]
+    kept = [item for item in answers if item.asked not in {other.asked for other in moving}]
+    return image.pack(boards.spec(answering.DEVICES, answers=(*kept, *moving))), asked
+
+
+def ask_all(nvml: Nvml, asked: list[Asked]) -> bool:
+    """Init and ask for every recorded answer; False where the image is refused."""
+    if nvml.init() != 0:
+        return False
+    handles = [int(nvml.slot(None, 81, "handle", index).out.get("value", 0)) for index in range(answering.DEVICES)]
+    for call in asked:
+        given = {name: handles[item.index] if isinstance(item, Gpu) else item for name, item in call.arguments}
+        nvml.call(call.function, handles[0] if call.gpu is not None else None, given)
+    nvml.field_values(handles[0], [(82, 0)])
+    nvml.shutdown()
+    return True
+
+
+def table_words(data: bytes) -> tuple[int, int]:
+    """Where the tables of recorded answers begin and end."""
+    head = structs().from_buffer("struct nvp_image *", data)
+    return head.forms.offset, head.answer_data.offset + head.answer_data.count
+
+
 def main(arguments: list[str]) -> int:
     """Try random images, then random states of a sound image."""
     library, folder, seed, rounds = arguments[0], Path(arguments[1]), int(arguments[2]), int(arguments[3])
@@ -78,6 +134,11 @@ def main(arguments: list[str]) -> int:
     for _ in range(rounds):
         image.write(path, image.seal(spoiled(sound, chosen)))
         served += visit(nvml)
+    recorded, asked = answered()
+    start, end = table_words(recorded)
+    for _ in range(rounds):
+        image.write(path, image.seal(spoiled(recorded[:end], chosen, start) + recorded[end:]))
+        served += ask_all(nvml, asked)
     image.write(path, sound)
     os.environ["MOCK_NVML_STATE"] = str(kept)
     state.create(kept, sound)
@@ -85,7 +146,7 @@ def main(arguments: list[str]) -> int:
     for _ in range(rounds):
         image.write(kept, spoiled(fresh, chosen, start=64))
         assert visit(nvml)
-    sys.stdout.write(f"{served} served, {rounds - served} refused\n")
+    sys.stdout.write(f"{served} served, {2 * rounds - served} refused\n")
     return 0
 
 

@@ -46,7 +46,7 @@ def ask(nvml: Nvml, call: Asked) -> Answer:
 
 def handles_first(calls_of: list[Asked]) -> list[Asked]:
     """Without the lookups of handles, which the tests themselves go through."""
-    return [call for call in calls_of if call.function not in {"nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetCount_v2"}]
+    return [call for call in calls_of if call.function not in answering.FIRST]
 
 
 @pytest.mark.parametrize("gpu", [0, 2])

@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from mocklib import image
-from mocklib.binding import Nvml
+from mocklib.answers import Asked, Gpu
+from mocklib.binding import Answer, Nvml
+from mocklib.image import Recorded
 from mocklib.structs import structs
 from tests.contract import boards
 
 DRIVER_NOT_LOADED = 9
+ANSWERS = (
+    Recorded(Asked("nvmlDeviceGetClockInfo", 0, (("type", 1),)), Answer(0, {"clock": 5})),
+    Recorded(Asked("nvmlDeviceGetClockInfo", 0, (("type", 2),)), Answer(3)),
+    Recorded(Asked("nvmlDeviceGetPlatformInfo", 1, (("platformInfo.version", 2),)), Answer(0, {"platformInfo.moduleId": 7})),
+    Recorded(Asked("nvmlDeviceGetTopologyNearestGpus", 1, (("level", 20),)), Answer(0, {"count": 1, "deviceArray": [Gpu(0)]})),
+)
+"""Kinds of keys and writes: a number; a struct of a version; a list with a handle.  Functions are numbered by name."""
 
 
 @pytest.fixture(scope="module")
 def sound() -> bytes:
     """A good image to spoil."""
-    return image.pack(boards.spec(2))
+    return image.pack(boards.spec(2, answers=ANSWERS))
 
 
 @pytest.fixture
@@ -100,12 +110,83 @@ HEAD_WORDS = [
     ("steps.offset", 4),
     ("source.count", 8),
     ("source.offset", 0xFFFFFFF0),
+    ("forms.count", 1 << 20),
+    ("forms.offset", 0xFFFFFFF8),
+    ("parts.count", 0),
+    ("recorded.count", 1),
+    ("answers.count", 2),
+    ("writes.count", 3),
+    ("answer_data.count", 8),
+    ("answer_data.offset", 4),
 ]
 
 
 @pytest.mark.parametrize(("member", "value"), HEAD_WORDS)
 def test_a_table_out_of_bounds_is_refused_although_the_checksum_is_right(refusal: object, sound: bytes, member: str, value: int) -> None:
     refusal(spoiled(sound, member, value))  # type: ignore[operator]
+
+
+def row(table: str, number: int, member: str) -> Callable[[bytes], tuple[int, int]]:
+    """Place and size of a member of a row of one of the tables of recorded answers."""
+
+    def place(data: bytes) -> tuple[int, int]:
+        ffi = structs()
+        kind = f"struct nvp_{table.removesuffix('s') if table != 'recorded' else table}"
+        head = ffi.from_buffer("struct nvp_image *", data)
+        found = dict(ffi.typeof(kind).fields)[member]
+        return getattr(head, table).offset + number * ffi.sizeof(kind) + found.offset, ffi.sizeof(found.type)
+
+    return place
+
+
+WILD_ROWS = [
+    ("forms", 0, "function", 5000),
+    ("forms", 2, "function", 0),
+    ("forms", 0, "parts", 1),
+    ("forms", 0, "part_count", 65),
+    ("forms", 0, "key_size", 5),
+    ("forms", 0, "recorded_count", 1),
+    ("forms", 0, "recorded_count", 1 << 31),
+    ("forms", 0, "keys", 0xFFFFFFFF),
+    ("parts", 0, "position", 3),
+    ("parts", 0, "position", 2),
+    ("parts", 0, "kind", 9),
+    ("parts", 0, "kind", 2),
+    ("parts", 0, "width", 9),
+    ("parts", 1, "word", 8),
+    ("parts", 1, "kind", 1),
+    ("recorded", 0, "device", 2),
+    ("recorded", 0, "device", 1),
+    ("recorded", 0, "steps", 1),
+    ("recorded", 0, "step_count", 0),
+    ("recorded", 0, "step_count", 0xFFFFFFFF),
+    ("answers", 0, "writes", 1),
+    ("answers", 0, "write_count", 0xFFFFFFFF),
+    ("answers", 3, "count", 0),
+    ("writes", 0, "position", 0),
+    ("writes", 0, "position", 200),
+    ("writes", 0, "kind", 4),
+    ("writes", 0, "kind", 2),
+    ("writes", 0, "kind", 3),
+    ("writes", 0, "offset", 1),
+    ("writes", 0, "offset", 0xFFFFFFFF),
+    ("writes", 0, "size", 5),
+    ("writes", 0, "size", 0xFFFFFFFF),
+    ("writes", 0, "data", 0xFFFFFFFF),
+    ("writes", 1, "size", 1 << 20),
+    ("writes", 2, "offset", 1),
+    ("writes", 3, "data", 2),
+    ("writes", 3, "offset", 1),
+]
+
+
+@pytest.mark.parametrize(("table", "number", "member", "value"), WILD_ROWS)
+def test_a_recorded_answer_that_reaches_out_of_its_place_is_refused_although_the_checksum_is_right(
+    refusal: Callable[[bytes], str], sound: bytes, table: str, number: int, member: str, value: int
+) -> None:
+    place, size = row(table, number, member)(sound)
+    assert int.from_bytes(sound[place : place + size], "little") != value
+    assert "recorded answers" in refusal(image.seal(sound[:place] + value.to_bytes(size, "little") + sound[place + size :]))
 
 
 def test_a_record_with_wild_offsets_is_refused_although_the_checksum_is_right(refusal: object, sound: bytes) -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from mocklib import image
-from mocklib.image import ImageSpec
-from tests.contract import boards
+from mocklib import calls, image
+from mocklib.image import ImageSpec, Recorded
+from tests.contract import answering, boards
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -44,6 +44,21 @@ def test_wrong_arguments_get_the_code_of_nvml(library_path: Path, tmp_path: Path
     assert "436 functions" in sweep(library_path, tmp_path, spec, clean_environment)
 
 
+def recorded() -> ImageSpec:
+    """A node on which every sound call of the sweep has a recorded answer with values, but lists that structs of garbage would point to."""
+    asked = [call for call in answering.every() if call.function not in answering.FIRST and not answering.handled(call.function)]
+    answers = {call: answering.answer(call) for call in asked}
+    pointers = {pointer for _, pointer in calls.STRUCT_LISTS.values()}
+    listed = {call for call, answer in answers.items() if any(name.partition(".")[2] in pointers for name in answer.out)}
+    return boards.spec(answering.DEVICES, answers=tuple(Recorded(call, answer) for call, answer in answers.items() if call not in listed))
+
+
+def test_wrong_arguments_get_the_code_of_nvml_where_sound_ones_have_a_recorded_answer(
+    library_path: Path, tmp_path: Path, clean_environment: dict[str, str]
+) -> None:
+    assert "436 functions" in sweep(library_path, tmp_path, recorded(), clean_environment)
+
+
 def runtime(name: str) -> str:
     """The path of a sanitizer's runtime of this machine's gcc."""
     done = subprocess.run(["cc", f"-print-file-name={name}"], capture_output=True, text=True, check=True)
@@ -62,8 +77,9 @@ def sanitized(clean_environment: dict[str, str]) -> dict[str, str]:
 
 
 @pytest.mark.sanitize
-def test_no_sanitizer_reports_anything(flavour_path: Callable[[str], Path], tmp_path: Path, sanitized: dict[str, str]) -> None:
-    assert "436 functions" in sweep(flavour_path("sanitize"), tmp_path, boards.spec(2), sanitized)
+@pytest.mark.parametrize("answered", [False, True], ids=["fields", "recorded answers"])
+def test_no_sanitizer_reports_anything(flavour_path: Callable[[str], Path], tmp_path: Path, sanitized: dict[str, str], answered: bool) -> None:
+    assert "436 functions" in sweep(flavour_path("sanitize"), tmp_path, recorded() if answered else boards.spec(2), sanitized)
 
 
 @pytest.mark.sanitize
