@@ -178,6 +178,17 @@ class _Writer:
                 self.add(position, Content(content.data[start:hole]), start)
             start = hole + calls.ffi().sizeof("void *")
         self.handles(position, content)
+        self.texts(position, kind, content)
+
+    def texts(self, position: int, kind: str, content: Content) -> None:
+        """The texts of a struct beside which the caller says how long a text may be (nvmlSystemGetDriverBranch)."""
+        if not any((name, role) == ("length", "in") for name, _, role in self.question.params):
+            return
+        for _, member in calls.ffi().typeof(kind).fields:
+            if member.type.kind == "array" and member.type.item.cname == "char":
+                text = content.data[member.offset : member.offset + member.type.length].split(b"\0", 1)[0]
+                if len(text) < member.type.length:
+                    self.made.writes.append(Write(position, constants()["NVP_WRITE_TEXT"], member.offset, text))
 
     def rows(self, position: int, name: str, kind: str) -> None:
         """The list that a struct points to."""

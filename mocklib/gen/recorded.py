@@ -41,8 +41,10 @@ def _parameter(function: Function, param: Param, roles: Arguments) -> str:
     if name in roles.arrays:
         unit = "1" if roles.arrays[name] in IN_BYTES else f"sizeof({param.type.name})"
         return f"{{NVP_IS_ARRAY, {_number(function, roles.arrays[name])}, 0, 0, {unit}}}"
-    kind = "NVP_IS_WORDED" if name in roles.versions else "NVP_IS_PLACE"
-    return f"{{{kind}, {NONE}, {read_only}, 0, sizeof({param.type.name})}}"
+    if name not in roles.versions:
+        return f"{{NVP_IS_PLACE, {NONE}, {read_only}, 0, sizeof({param.type.name})}}"
+    length = next((other.name for other in function.params if other.name == "length"), None)
+    return f"{{NVP_IS_WORDED, {_number(function, length)}, {read_only}, 0, sizeof({param.type.name})}}"
 
 
 def source(header: Header) -> str:

@@ -205,7 +205,8 @@ extern bool nvp_tracing;
 
 /* ---- recorded.c: what the image says was answered to exactly these arguments ---- */
 
-/* What a parameter is to a recorded answer.  beside: the parameter that holds a list's count, a text's length or an array's size. */
+/* What a parameter is to a recorded answer.  beside: the parameter that holds a list's count, a text's length (also of the text in
+ * a struct) or an array's size. */
 #define NVP_IS_VALUE 0
 #define NVP_IS_PLACE 1
 #define NVP_IS_WORDED 2 /* a struct whose first word says its version and size */

@@ -152,6 +152,8 @@ static bool fits(unsigned int function, const struct nvp_parameter *all, const s
     if (is == NVP_IS_ARRAY)
         return end <= room(all, write->position, given);
     *needed = write->size + 1;
+    if (is == NVP_IS_WORDED && write->kind == NVP_WRITE_TEXT)
+        return write->size < (uint32_t)given[all[write->position].beside];
     return is != NVP_IS_TEXT || (there != NULL && write->size < room(all, write->position, given));
 }
 
@@ -169,7 +171,7 @@ static void put(const struct nvp_write *write, unsigned char *there)
     } else {
         memcpy(there + write->offset, data + write->data, write->size);
         if (write->kind == NVP_WRITE_TEXT)
-            there[write->size] = '\0';
+            there[write->offset + write->size] = '\0';
     }
 }
 

@@ -83,6 +83,8 @@ static bool sound_write(const struct nvp_image *image, const struct nvp_form *fo
         return false;
     if (handle ? write->data >= image->device_count : !in_data(image, write->data, write->size))
         return false;
+    if (write->kind == NVP_WRITE_TEXT && found->is == NVP_IS_WORDED)
+        return found->beside != NVP_NO_PARAMETER && end < size_of(image, form, form->part_count, write->position);
     if (found->is == NVP_IS_TEXT || write->kind == NVP_WRITE_TEXT)
         return found->is == NVP_IS_TEXT && write->kind == NVP_WRITE_TEXT && write->offset == 0;
     if (write->kind == NVP_WRITE_ROWS)

@@ -125,6 +125,14 @@ def test_a_text_goes_into_a_buffer_that_holds_it_with_its_nul_and_into_no_shorte
     assert (short.code, short.out) == (7, {})
 
 
+def test_a_text_in_a_struct_is_held_by_the_length_that_is_told_beside_it(serve: Serve) -> None:
+    recorded = one("nvmlSystemGetDriverBranch", {"branchInfo.version": 1}, Answer(0, {"branchInfo.branch": "r570_12"}), gpu=None)
+    nvml, _ = serve(spec([recorded]))
+    for length, code, text in ((80, 0, "r570_12"), (8, 0, "r570_12"), (7, 7, None), (0, 7, None)):
+        answer = nvml.call("nvmlSystemGetDriverBranch", None, {"branchInfo.version": 1, "length": length})
+        assert (answer.code, answer.out.get("branchInfo.branch")) == (code, text)
+
+
 @pytest.mark.parametrize(("room", "code", "count"), [(None, 7, 2), (0, 7, 2), (1, 7, 2), (2, 0, 2), (3, 0, 2)])
 def test_a_list_that_is_too_short_or_null_is_told_how_long_it_must_be(serve: Serve, room: int | None, code: int, count: int) -> None:
     answer = Answer(0, {"count": 2, "deviceArray": [Gpu(2), Gpu(1)]})
