@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from harness.stages.compare import Case, Counts, total
+from harness.stages.compare import Case, Counts, Finding, total
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -66,10 +66,15 @@ def _case(case: Case) -> dict[str, Any]:
         "deferrals": dict(case.deferrals),
         "bytes": case.bytes,
         "rows": _counts(case.rows),
-        "findings": [asdict(finding) for finding in case.findings],
+        "findings": [_finding(finding) for finding in case.findings],
         "baselines": dict(case.baselines),
         "drift": list(case.drift),
     }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    """``row`` and ``call`` are of a contradiction alone."""
+    return {name: value for name, value in asdict(finding).items() if value is not None or name not in ("row", "call")}
 
 
 def _counts(counts: Counts) -> dict[str, int]:

@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.reports import document
+from harness.stages.compare.case import CONTRADICTION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -21,10 +22,12 @@ SHOWN = 20
 """Findings printed in full for a case; the JSON has them all."""
 MAX_WIDTH = 10_000
 COLUMNS = (
-    "capture", "view", "kind", "driver", "layout", "gpus", "elements", "exact", "unmodelled", "redacted", "deferred", "assumed", "rules", "findings",
-    "bytes", "baselines",
+    "capture", "view", "kind", "driver", "layout", "gpus", "elements", "exact", "unmodelled", "redacted", "deferred", "moved", "assumed", "rules",
+    "findings", "bytes", "baselines",
 )  # fmt: skip
-DROPPED = ("layout", "baselines", "rules", "assumed", "redacted", "deferred", "unmodelled", "gpus", "view", "driver", "exact", "elements", "kind")
+DROPPED = (
+    "layout", "baselines", "rules", "assumed", "moved", "redacted", "deferred", "unmodelled", "gpus", "view", "driver", "exact", "elements", "kind",
+)  # fmt: skip
 """What a narrow terminal goes without, in this order; the other columns stay whatever its width."""
 _TEXTS = ("capture", "view", "kind", "driver", "layout", "bytes", "baselines")
 
@@ -100,7 +103,8 @@ def _cells(case: Case) -> dict[str, str]:
     based = ", ".join(f"{view} {outcome}" for view, outcome in case.baselines.items())
     kind = case.kind if case.compared else f"{case.kind}: not compared"
     deferred = reasons(case.deferrals) or "0"
-    numbers = (case.gpus, counts.elements, counts.exact, counts.unmodelled, counts.redacted, deferred, counts.assumed, ruled, len(case.findings))
+    numbers = (case.gpus, counts.elements, counts.exact, counts.unmodelled, counts.redacted, deferred, counts.moved, counts.assumed, ruled,
+               len(case.findings))  # fmt: skip
     texts = (case.id, case.view, kind, case.driver, case.layout)
     return dict(zip(COLUMNS, (*texts, *map(str, numbers), case.bytes, based), strict=True))
 
@@ -123,6 +127,9 @@ def _findings(case: Case, console: Console) -> None:
 def line_of(finding: Finding) -> str:
     """One finding as one line: kind, path, both sides."""
     rule = f" ({finding.rule})" if finding.rule else ""
+    if finding.kind == CONTRADICTION:
+        made = f"row {finding.row} makes {_side(finding.actual)} of {finding.call}"
+        return f"{finding.kind} {finding.path}: nvidia-smi printed {_side(finding.expected)}, {made}{rule}"
     return f"{finding.kind} {finding.path}: expected {_side(finding.expected)}, got {_side(finding.actual)}{rule}"
 
 

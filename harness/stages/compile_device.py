@@ -20,13 +20,29 @@ NOT_SUPPORTED = 3
 def device_fields(device: Device, index: int) -> dict[str, FieldValue]:
     """Every field of the device: a state's code, else the value, else the default, else NOT_SUPPORTED.
 
-    Minor number and UUID are made from its ``index`` key, else from ``index``, its place (ledger A14, B15, B17).
+    Minor number and UUID are made from its ``index`` key, else from ``index``, its place (ledger A14, B15, B17).  Raises InputError for a default
+    that has no room where NVML has its place.
     """
+    made, refused = apart(device, index)
+    for error in refused.values():
+        raise error
+    return made
+
+
+def apart(device: Device, index: int) -> tuple[dict[str, FieldValue], dict[str, InputError]]:
+    """The fields as of ``device_fields``, and those that cannot be compiled, by name, with why."""
     values = compile_reference.locked(device.values)
     number = values.get("index", index)
     values.setdefault("minor_number", number)
     values.setdefault("uuid", f"GPU-4d4f434b-0000-0000-0000-{number:012d}")
-    return {name: _field(name, definition, values, device.states) for name, definition in fields.device_fields().items()}
+    made: dict[str, FieldValue] = {}
+    refused: dict[str, InputError] = {}
+    for name, definition in fields.device_fields().items():
+        try:
+            made[name] = _field(name, definition, values, device.states)
+        except InputError as error:
+            refused[name] = error
+    return made, refused
 
 
 def _field(name: str, definition: fields.FieldDef, values: Mapping[str, Any], states: Mapping[str, State]) -> FieldValue:

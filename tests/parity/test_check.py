@@ -134,8 +134,8 @@ def test_a_profile_that_drifted_is_derived_again(copied: Workspace, capsys: pyte
     assert (said[0], said[-1]) == ("pending t4-x1_595.91.07: profiles/t4-x1_595.91.07.yaml", "same    t4-x1_595.91.07")
 
 
-HEADS = ["capture", "view", "kind", "driver", "layout", "gpus", "elements", "exact", "unmodelled", "redacted", "deferred", "assumed", "rules",
-         "findings", "bytes", "baselines"]  # fmt: skip
+HEADS = ["capture", "view", "kind", "driver", "layout", "gpus", "elements", "exact", "unmodelled", "redacted", "deferred", "moved", "assumed",
+         "rules", "findings", "bytes", "baselines"]  # fmt: skip
 
 
 def test_a_pipe_gets_the_whole_table(copied: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):

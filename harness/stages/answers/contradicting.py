@@ -56,7 +56,7 @@ def find(
     (the text taken after the answers) has otherwise, was in motion and contradicts nothing.
     """
     still = None if second is None else dict(source.leaves(second))
-    judge = _Judge(recording, document, driver)
+    judge = Judge(recording, document, driver)
     found = []
     for reading in judge.readings:
         if reading.path in moved or (still is not None and still.get(reading.path, reading.text) != reading.text):
@@ -67,7 +67,7 @@ def find(
     return tuple(found)
 
 
-class _Judge:
+class Judge:
     """Answers rows of one text from a recording."""
 
     def __init__(self, recording: Recording, document: Document, driver: Driver) -> None:
@@ -77,12 +77,17 @@ class _Judge:
         self._indices = derive_gpus.of_query(document, driver).indices
         self._entries = {(reading.gpu, reading.entry[:1], reading.row): reading for reading in self.readings if reading.entry}
 
-    def answered(self, reading: Reading) -> str | None:
-        """The text that the row makes of the answer; None where no answer speaks of it."""
+    def asks(self, reading: Reading) -> Route | None:
+        """The route of a reading whose row has a public or a field one and that says what it is."""
         route = self._driver.routes.get(reading.row or "")
         if route is None or route.kind not in _ASKED or route.basis not in ("public", "field"):
             return None
-        if reading.kind in (LITERAL, LIST) or reading.state is State.REDACTED:
+        return None if reading.kind in (LITERAL, LIST) or reading.state is State.REDACTED else route
+
+    def answered(self, reading: Reading) -> str | None:
+        """The text that the row makes of the answer; None where no answer speaks of it."""
+        route = self.asks(reading)
+        if route is None:
             return None
         place = self._place(reading, route)
         self._library.calls.clear()

@@ -107,6 +107,8 @@ def _one(name: str, asked: Asked, answer: Answer, value: Any) -> Iterator[Told]:
     if answer.code:
         if State.of_code(answer.code) is not None:
             yield Told(name, asked, code=answer.code)
+    elif isinstance(value, bytes) and fields.device_fields()[name].type == "string":
+        yield Told(name, asked, value=value.split(b"\0")[0].decode("utf-8", "surrogateescape"))
     elif holds(name, value):
         yield Told(name, asked, value=value)
 

@@ -33,9 +33,9 @@ class Answers:
 def told(answers: Answers, node: Answers) -> Iterator[Told]:
     """The list fields of one GPU; ``node``: the answers of the node, which has the names of processes."""
     yield from _clocks(answers)
-    names = _names(node)
+    names, protected = _names(node), _protected(answers)
     for name, functions in _PROCESSES.items():
-        yield from _processes(name, functions, answers, names)
+        yield from _processes(name, functions, answers, names, protected)
     yield from _utilization(answers)
     yield from _accounting(answers)
     for name, cause in (("retired_pages.single_bit", 0), ("retired_pages.double_bit", 1)):
@@ -93,7 +93,20 @@ def _names(node: Answers) -> dict[int, str]:
     return found
 
 
-def _processes(name: str, functions: tuple[str, ...], answers: Answers, names: Mapping[int, str]) -> Iterator[Told]:
+def _protected(answers: Answers) -> dict[int, int]:
+    """Protected memory of each process, bytes, as the detail lists say it."""
+    found = {}
+    for asked, answer in answers.given.items():
+        listed = answer.out.get("plist.procArray") if asked.function == "nvmlDeviceGetRunningProcessDetailList" and not answer.code else None
+        for entry in listed if isinstance(listed, list) else ():
+            if isinstance(entry, dict) and _number(entry.get("pid")) and _number(entry.get("usedGpuCcProtectedMemory"), NOT_AVAILABLE - 1):
+                found[entry["pid"]] = entry["usedGpuCcProtectedMemory"]
+    return found
+
+
+def _processes(
+    name: str, functions: tuple[str, ...], answers: Answers, names: Mapping[int, str], protected: Mapping[int, int]
+) -> Iterator[Told]:
     """One list of processes, by the newest call that the driver has: the older structs lack the instances."""
     found = next((found for function in functions if (found := answers.of(function)) is not None), None)
     if found is None:
@@ -103,18 +116,19 @@ def _processes(name: str, functions: tuple[str, ...], answers: Answers, names: M
         yield from _code(name, asked, answer)
         return
     listed = answer.out.get("infos")
-    made = [_process(entry, names) for entry in listed] if isinstance(listed, list) else [None]
+    made = [_process(entry, names, protected) for entry in listed] if isinstance(listed, list) else [None]
     if all(made):
         yield Told(name, asked, tuple(made))
 
 
-def _process(entry: Any, names: Mapping[int, str]) -> Process | None:
+def _process(entry: Any, names: Mapping[int, str], protected: Mapping[int, int]) -> Process | None:
     if not isinstance(entry, dict) or not _number(entry.get("pid")) or not _number(entry.get("usedGpuMemory"), NOT_AVAILABLE):
         return None
     gpu, compute = (entry.get(key, NO_INSTANCE) for key in ("gpuInstanceId", "computeInstanceId"))
     if not _number(gpu) or not _number(compute):
         return None
-    return Process(entry["pid"], entry["usedGpuMemory"], gpu, compute, name=names.get(entry["pid"], ""))
+    pid = entry["pid"]
+    return Process(pid, entry["usedGpuMemory"], gpu, compute, protected.get(pid, 0), names.get(pid, ""))
 
 
 _USES = ("pid", "smUtil", "memUtil", "encUtil", "decUtil")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from harness.stages import compile_derived, compile_device
 from harness.stages.answers import inverting_derived
 from harness.stages.answers.keys_made import Keys, text_of
-from harness.stores.schema import codec, keys
+from harness.stores.schema import codec, keys, within
 from harness.words.errors import InputError
 from harness.words.state import State
 from mocklib import fields
@@ -30,6 +30,7 @@ def settle(told: Mapping[str, Told], index: int, base: Device | None = None) -> 
         if name in told and definition.source is None:
             _plain(made, told[name])
     inverting_derived.settle(made, told)
+    _ranges(made)
     _states(made, told, index)
     served = made.served(index)
     made.unheld = [said for name, said in told.items() if not _says(said, served[name], made)]
@@ -62,6 +63,15 @@ def _profile_value(key: keys.Key, raw: Any) -> Any:
     if (compile_derived.served_text(back) if isinstance(raw, str) and isinstance(back, str) else back) != raw:
         raise InputError(f"{key.path} cannot say {raw!r}")
     return value
+
+
+def _ranges(made: Keys) -> None:
+    """A range whose lower end is above the upper one is none that a profile can say."""
+    for low, high in within.ENDS:
+        least, most = made.values.get(low), made.values.get(high)
+        if least is not None and most is not None and least > most:
+            made.drop(low)
+            made.drop(high)
 
 
 def _says(told: Told, served: FieldValue, made: Keys) -> bool:

@@ -28,7 +28,7 @@ def settle(made: Keys, told: Telling) -> None:
     """
     for name, inverse in _INVERSES:
         said = told.get(name)
-        if said is not None and not said.code and not makes(made, said):
+        if said is not None and not said.code and (name in _TOLD or not makes(made, said)):
             inverse(made, said, told)
     inverting_lists.settle(made, told)
 
@@ -155,7 +155,9 @@ def _health_summary(made: Keys, said: Told, _: Telling) -> None:
     """A summary of its own; 0 is the struct's not supported."""
     key = keys.device_keys()["fabric.health_summary"]
     if said.value == 0:
-        made.refuse(key.path, State.NOT_SUPPORTED, said)
+        made.drop(key.path)
+        if not makes(made, said):
+            made.refuse(key.path, State.NOT_SUPPORTED, said)
     elif said.value in dict(key.words).values():
         made.put(key.path, codec.to_profile(key, said.value), said)
 
@@ -171,3 +173,5 @@ _INVERSES: tuple[tuple[str, Callable[[Keys, Told, Telling], None]], ...] = (
     ("fan.min_speed_percent", _number("fan.min_speed_percent", 100)), ("fan.max_speed_percent", _number("fan.max_speed_percent", 100)),
 )  # fmt: skip
 """Derived field -> what turns it back, in the order in which they lean on each other."""
+_TOLD = frozenset(("pci.bus_id", "memory.v1_used_bytes", "clocks_throttle_reasons.mask", "fabric.health_mask", "fabric.health_summary"))
+"""Fields whose keys a text tells, too: they are said even where other keys would make the same of them."""

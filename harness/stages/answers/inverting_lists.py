@@ -82,11 +82,15 @@ def _process(process: Process, kinds: list[str], known: Mapping[int, Mapping[str
         entry["used_memory_mib"] = process.used_bytes // MIB
     instances = {"gpu_instance_id": process.gpu_instance, "compute_instance_id": process.compute_instance}
     entry.update({key: number for key, number in instances.items() if number != NO_INSTANCE})
-    return {**entry, **{key: value for key, value in kept.items() if key not in _ANSWERED}}
+    if process.protected_bytes:
+        entry["protected_memory_mib"] = process.protected_bytes // MIB
+    return {**entry, **{key: value for key, value in kept.items() if key not in _ANSWERED and key not in entry}}
 
 
 _ANSWERED = frozenset(("pid", "type", "name", "used_memory_mib", "gpu_instance_id", "compute_instance_id"))
 _USES = ("sm_util", "mem_util", "enc_util", "dec_util")
+_ALWAYS = frozenset(("sm_util", "mem_util"))
+"""Shares that say that a process has a sample at all, be it of zeros."""
 
 
 def _utilization(made: Keys, said: Told | None) -> None:
@@ -97,7 +101,7 @@ def _utilization(made: Keys, said: Told | None) -> None:
     samples = [said.value[place : place + 5] for place in range(0, len(said.value), 5)]
     if [sample[0] for sample in samples] != [entry["pid"] for entry in entries] or any(max(sample[1:]) > 100 for sample in samples):
         return
-    uses = [dict(zip(_USES, sample[1:], strict=True)) for sample in samples]
+    uses = [{use: share for use, share in zip(_USES, sample[1:], strict=True) if share or use in _ALWAYS} for sample in samples]
     made.put("processes", [{**entry, **use} for entry, use in zip(entries, uses, strict=True)], said)
 
 

@@ -11,10 +11,10 @@ from harness.stores.profiles import Device
 from harness.text import answers, rawbytes
 from harness.words.errors import InputError
 from harness.words.state import State
+from mocklib.spec import FieldValue
 
 if TYPE_CHECKING:
     from harness.stages.answers.told import Told
-    from mocklib.spec import FieldValue
 
 
 @dataclass
@@ -44,8 +44,10 @@ class Keys:
             part.pop(key, None)
 
     def served(self, index: int) -> Mapping[str, FieldValue]:
-        """The fields that these keys compile into."""
-        return compile_device.device_fields(Device(self.values, self.states), index)
+        """The fields that these keys compile into; one whose default has no room is not supported."""
+        made, refused = compile_device.apart(Device(self.values, self.states), index)
+        self.states.update(dict.fromkeys(refused, State.NOT_SUPPORTED))
+        return {**made, **{name: FieldValue(status=compile_device.NOT_SUPPORTED) for name in refused}}
 
 
 def text_of(raw: str) -> str:

@@ -48,8 +48,9 @@ class RecordedLibrary:
         return answer
 
     def field_value(self, device: Any, identifier: int, scope: int) -> Answer:
-        """One entry of nvmlDeviceGetFieldValues."""
-        return self.call(FIELD_VALUES, device, {"fieldId": identifier, "scopeId": scope})
+        """One entry of nvmlDeviceGetFieldValues, out ``value``."""
+        answer = self.call(FIELD_VALUES, device, {"fieldId": identifier, "scopeId": scope})
+        return answer if answer.code else Answer(0, {"value": answer.out["value"]})
 
     def handle(self, index: int) -> Any:
         """The handle of a GPU: its index."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from harness.stages import compile_device
 from mocklib import fields
 
 if TYPE_CHECKING:
@@ -35,11 +36,11 @@ class Refusal:
 
 
 def holds(name: str, value: Any) -> bool:
-    """Whether the field can hold ``value`` as it came from a call (numbers, text, bytes); what is of another type says nothing."""
+    """Whether the field can hold ``value`` as it came from a call (numbers, text, bytes); what is of another type or width says nothing."""
     definition = fields.device_fields().get(name) or fields.system_fields().get(name)
     if definition is None or isinstance(value, bool):
         return False
     if definition.type in fields.NUMBERS:
-        return isinstance(value, int)
+        return isinstance(value, int) and compile_device.fits(definition, value)
     wanted = {"string": str, "bytes": bytes}.get(definition.type)
     return wanted is None or isinstance(value, wanted)

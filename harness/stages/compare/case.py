@@ -1,7 +1,8 @@
 """What a comparison says: findings, counts, the case.  Plain data; reports write it, nothing here reads or prints.
 
 The counts keep one equation (the JSON of a check, version 1): elements = exact + volatile + tolerated + gaps + redacted + unmodelled +
-deferred + findings of kind changed, missing, order, state.  ``invented`` stands on top; each invented element is also a finding.
+deferred + moved + findings of kind changed, missing, order, state.  ``invented`` stands on top; each invented element is also a finding, as is each
+contradiction, which is of an element of the text and told beside the answers.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 CHANGED, MISSING, INVENTED, ORDER, STATE = "changed", "missing", "invented", "order", "state"
+CONTRADICTION = "contradiction"
 KINDS = (CHANGED, MISSING, INVENTED, ORDER, STATE)
 
 
@@ -17,8 +19,9 @@ class Finding:
     """One difference.
 
     ``gpu`` is the expected GPU's UUID where UUIDs tell GPUs apart, else its index as text; None for an element of the node.  ``path`` names
-    the element in the capture (``gpu[0]/temperature/gpu_temp``), or ``line N`` for bytes that belong to no element.  ``rule`` names a rule
-    that would have covered it but did not (an expired gap), else None.
+    the element in the capture (``gpu[0]/temperature/gpu_temp``), or ``line N`` for bytes that belong to no element; of an answer the call
+    (``gpu[0]/nvmlDeviceGetPowerUsage``).  ``rule`` names a rule that would have covered it but did not (an expired gap), else None.  ``row`` and
+    ``call``, of a contradiction: the row whose reading is not what it makes of the answer, and the call with its answer.
     """
 
     gpu: str | None
@@ -27,6 +30,8 @@ class Finding:
     expected: str | None
     actual: str | None
     rule: str | None = None
+    row: str | None = None
+    call: str | None = None
 
 
 @dataclass
@@ -41,6 +46,7 @@ class Counts:
     redacted: int = 0
     unmodelled: int = 0
     deferred: int = 0
+    moved: int = 0
     invented: int = 0
     assumed: int = 0
     clock_lines: int = 0
@@ -53,7 +59,7 @@ class Case:
     ``kind`` is the kind of capture (own, re-indented, trimmed, edited), ``layout`` the driver node that gave the layout (with ``(assumed)``
     after it when the version itself has no node), ``gpus`` how many GPU blocks the capture holds, ``bytes`` equal, differs or n/a.
     ``baselines``: view that no capture covers -> equal or differs, against the render accepted for it.  ``drift``: lines about files that no
-    longer follow their source; any of them fails the gate.  ``view``: q-x or L.  ``ruled``: place of a rule -> findings that it covers;
+    longer follow their source; any of them fails the gate.  ``view``: q-x, L or answers.  ``ruled``: place of a rule -> findings that it covers;
     ``touched``: places of the rules that name one of the ``elements`` (paths; kept only where there are rules).  ``deferrals``: reason -> how
     many elements are deferred for it.
     """

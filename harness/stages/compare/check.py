@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from harness import __version__
-from harness.stages.compare import baselines, drift, rules
+from harness.stages.compare import answered, baselines, drift, rules
 from harness.stages.compare.judge import Actual, Expected, compare
 from harness.stages.importing import source
 from harness.stages.render import process, serving
@@ -55,17 +55,20 @@ def _check_one(space: Workspace, name: str, renderer: str, ruled: list[rules.Rul
     capture = captures.load(space.captures, name)
     path = space.golden / f"{name}.yaml"
     golden = goldens.load(path)
-    lacking = [view for view in capture.texts if view not in golden.views]
+    lacking = [view for view in capture.sidecar.views if view not in golden.views]
     if lacking:
         raise InputError(f"{path}: no hashes of view {', '.join(lacking)}, which the capture has")
+    moved = frozenset(capture.sidecar.moved)
     cases = [
-        _view(space, name, renderer, ruled, view, text, golden.views[view])
+        _view(space, name, renderer, ruled, view, text, golden.views[view], moved)
         if text.kind != document.EDITED
         else _edited(name, renderer, capture.sidecar.driver, view, text, golden.views[view])
         for view, text in capture.texts.items()
     ]
+    if capture.answers is not None:
+        cases.append(answered.case(space, capture, golden.views[captures.VIEW_ANSWERS], ruled, VERSION))
     if cases[0].compared:
-        if capture.sidecar.driver is None:  # a list does not say it: the profile has the reference's default
+        if capture.sidecar.driver is None and capture.texts:  # a list does not say it: the profile has the reference's default
             cases = [replace(case, layout=case.layout if "(" in case.layout else f"{case.layout} (assumed)") for case in cases]
         _baselines(space, name, cases[0])
     cases[0].drift += drift.of_capture(space, capture, golden)
@@ -88,7 +91,16 @@ def _baselines(space: Workspace, name: str, case: Case) -> None:
             case.drift.append(f"{name}: the render of view {view} has sha256 {now}, its baseline {digest}")
 
 
-def _view(space: Workspace, name: str, renderer: str, ruled: list[rules.Rule], view: str, text: Source, hashes: goldens.Hashes) -> Case:
+def _view(
+    space: Workspace,
+    name: str,
+    renderer: str,
+    ruled: list[rules.Rule],
+    view: str,
+    text: Source,
+    hashes: goldens.Hashes,
+    moved: frozenset[str] = frozenset(),
+) -> Case:
     profile = space.profile_path(name)
     verbatim = verbatim_of(profile, text)
     rendered = serving.render(profile, space, view, verbatim)
@@ -106,6 +118,7 @@ def _view(space: Workspace, name: str, renderer: str, ruled: list[rules.Rule], v
         unmodelled=apart.unmodelled,
         deferred=apart.deferred,
         view=view,
+        moved=moved,
     )
     return compare(expected, actual(rendered, text, renderer, name, expected.redacted), state_texts(driver), ruled, VERSION)
 

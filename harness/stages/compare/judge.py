@@ -9,13 +9,13 @@ from dataclasses import dataclass, field, fields, replace
 from itertools import zip_longest
 
 from harness.stages.compare import ruling
-from harness.stages.compare.case import INVENTED, Case, Counts, Finding
+from harness.stages.compare.case import CHANGED, INVENTED, STATE, Case, Counts, Finding
 from harness.stages.compare.keyed import gpu_of, key
 from harness.stages.compare.rules import Rule
 from harness.text.paths import distinct
 
 Leaves = list[tuple[str, str]]
-_SEVERITY = ("exact", "volatile", "tolerated", "redacted", "unmodelled", "deferred", "gaps", "found")
+_SEVERITY = ("exact", "moved", "volatile", "tolerated", "redacted", "unmodelled", "deferred", "gaps", "found")
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Expected:
 
     ``leaves``: (path, text) in file order, from the transcript; ``data``: the bytes the transcript stands for.  ``scrubbed`` and
     ``readings``: the golden's sha256 of the scrubbed file and of its readings.  ``redacted``, ``unmodelled``: paths; ``deferred``: path -> reason.
-    ``view``: q-x or L.
+    ``view``: q-x, L or answers.  ``moved``: paths of readings that were in motion while a recording was made: another value there is no finding.
     """
 
     id: str
@@ -37,6 +37,7 @@ class Expected:
     unmodelled: frozenset[str] = frozenset()
     deferred: Mapping[str, str] = field(default_factory=dict)
     view: str = "q-x"
+    moved: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Actual:
 
     ``read`` gives the leaves of ``data`` (called only when there is something to explain), ``hash_readings`` the golden reader's sha256
     of them; ``assumed``: paths whose route is that of the nearest measured branch; ``filled``: ``data`` with the capture's redacted
-    readings in place of its own (None: it has none).
+    readings in place of its own (None: it has none); ``explain``: what tells the differences of what is no text of elements.
     """
 
     renderer: str
@@ -56,6 +57,7 @@ class Actual:
     hash_readings: Callable[[bytes], str]
     assumed: frozenset[str] = frozenset()
     filled: bytes | None = None
+    explain: Callable[[], list[Finding]] | None = None
 
     @property
     def compared(self) -> bytes:
@@ -81,7 +83,10 @@ def compare(expected: Expected, actual: Actual, states: Collection[str], rules: 
         case.touched = ruling.touched(rules, expected.id, case.elements)
     ruled = ruling.Ruled([], {}, {})
     if not _equal(case, expected, actual):
-        ruled = ruling.apply(_explain(case, expected, actual, states), rules or [], expected.id, version)
+        told = _explain(case, expected, actual, states) if actual.explain is None else actual.explain()
+        found, moved = _apart(told, expected.moved)
+        ruled = ruling.apply(found, rules or [], expected.id, version)
+        ruled.covered.update(dict.fromkeys(moved, "moved"))
     case.findings, case.ruled = ruled.left, ruled.used
     _count(case, expected, actual, ruled.covered)
     return case
@@ -93,6 +98,12 @@ def _equal(case: Case, expected: Expected, actual: Actual) -> bool:
         case.bytes = "equal" if _sha256(actual.compared) == expected.scrubbed else "differs"
         return case.bytes == "equal"
     return actual.hash_readings(actual.compared) == expected.readings
+
+
+def _apart(found: list[Finding], moved: Collection[str]) -> tuple[list[Finding], list[str]]:
+    """The findings that stay, and the paths of those that are another value, or another state, of a reading that was in motion."""
+    aside = [finding.path for finding in found if finding.path in moved and finding.kind in (CHANGED, STATE)]
+    return [finding for finding in found if finding.path not in aside], aside
 
 
 def _explain(case: Case, expected: Expected, actual: Actual, states: Collection[str]) -> list[Finding]:

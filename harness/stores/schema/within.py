@@ -19,6 +19,8 @@ _RANGES: tuple[tuple[Path_, str, str], ...] = (
     (("dynamic_metrics", "utilization"), "memory_min", "memory_max"),
 )
 """Block, the key of its lower and of its upper end."""
+ENDS: tuple[tuple[str, str], ...] = tuple((".".join(map(str, (*block, low))), ".".join(map(str, (*block, high)))) for block, low, high in _RANGES)
+"""The keys of the two ends of each range."""
 _PROFILES: Path_ = ("power", "workload_power_profiles", "supported")
 
 
