@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from mocklib import calls, image
 from mocklib import fields as tables
 from mocklib.answers import Asked, Gpu
 from mocklib.binding import Answer, FieldAnswer, Nvml
-from mocklib.image import Clock, ImageError, ImageSpec, Recorded
+from mocklib.image import Clock, FieldValue, ImageError, ImageSpec, Recorded
 from tests.contract import answering, boards
 
 Serve = Callable[..., tuple[Nvml, int]]
@@ -237,6 +238,26 @@ def test_an_answer_steps_with_the_clock_and_holds_its_last_or_loops(serve: Serve
         nvml, device = serve(spec([steps(loop)], clock=Clock("frozen", boards.AT_NS + seconds * SECOND)))
         expected = Answer(15) if number == 2 else Answer(0, {"clock": number})
         assert nvml.call("nvmlDeviceGetClockInfo", device, {"type": 1}) == expected
+
+
+@pytest.mark.parametrize(("started_ns", "number"), [(0, 3), (1 << 62, 0)], ids=["long ago", "not yet"])
+def test_a_scaled_clock_moves_the_steps(serve: Serve, started_ns: int, number: int) -> None:
+    scaled = Clock("scaled", boards.AT_NS, scale=0.000_001, start_ns=started_ns)  # half an hour and more since 1970
+    nvml, device = serve(spec([steps(loop=False)], clock=scaled))
+    assert nvml.call("nvmlDeviceGetClockInfo", device, {"type": 1}).out == {"clock": number}
+
+
+def test_setters_and_what_moves_of_the_fields_leave_recorded_answers_as_they_are(
+    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MOCK_NVML_STATE", str(tmp_path / "state"))
+    limits = {"power.min_limit_mw": 1, "power.max_limit_mw": 500_000, "power.requested_limit_mw": 300_000, "power.enforced_limit_mw": 300_000}
+    fields = boards.device() | {name: FieldValue(number) for name, number in limits.items()}
+    recorded = one("nvmlDeviceGetEnforcedPowerLimit", {}, Answer(0, {"limit": 7}))
+    nvml, device = serve(boards.spec(1, devices=[fields], answers=(recorded,)))
+    assert nvml.call("nvmlDeviceSetPowerManagementLimit", device, {"limit": 200_000}).code == 0
+    assert nvml.call("nvmlDeviceGetPowerManagementLimit", device).out == {"limit": 200_000}
+    assert nvml.call("nvmlDeviceGetEnforcedPowerLimit", device).out == {"limit": 7}
 
 
 def test_a_list_may_have_another_length_in_each_step(serve: Serve) -> None:
