@@ -150,6 +150,8 @@ nvmlReturn_t nvmlSystemGetDriverBranch(nvmlSystemDriverBranchInfo_t *info, unsig
 nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t *pci)
 {
     pci->bus = device == HANDLE(0) ? 1 : 2;
+    if (device == HANDLE(0)) /* of the other GPU it writes no vendor */
+        pci->pciDeviceId = 0x10de;
     strcpy(pci->busId, device == HANDLE(0) ? "00000000:01:00.0" : "00000000:02:00.0");
     return NVML_SUCCESS;
 }

@@ -103,6 +103,11 @@ def test_texts_unions_and_members_of_structs_are_read_and_given(found: Recording
     assert {given["pciInfo.busId"]: out["currentState"] for given, out in drained} == {"00000000:01:00.0": 0, "00000000:02:00.0": 1}
 
 
+def test_what_one_gpu_answered_is_not_in_the_answer_of_the_next(found: Recording) -> None:
+    vendors = [of(found, "nvmlDeviceGetPciInfo_v3", index).out["pci.pciDeviceId"] for index in (0, 1)]
+    assert vendors == [0x10DE, 0]
+
+
 def test_links_are_those_whose_state_is_known_and_one_more(found: Recording) -> None:
     first = {asked: answer for asked, answer in found.items() if asked.gpu == 0}
     assert len([asked for asked in first if asked.function == "nvmlDeviceGetNvLinkState"]) == 36

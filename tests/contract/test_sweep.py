@@ -83,6 +83,16 @@ def test_no_sanitizer_reports_anything(flavour_path: Callable[[str], Path], tmp_
 
 
 @pytest.mark.sanitize
+def test_no_sanitizer_reports_anything_while_every_getter_is_asked(
+    flavour_path: Callable[[str], Path], tmp_path: Path, sanitized: dict[str, str]
+) -> None:
+    path = tmp_path / "asked.nvpimg"
+    image.write(path, image.pack(boards.spec(2)))
+    said = run("asker", flavour_path("sanitize"), [], sanitized | {"NVPARITY_IMAGE": str(path)})
+    assert int(said.split()[0]) > 2000
+
+
+@pytest.mark.sanitize
 def test_no_sanitizer_reports_anything_for_random_images_and_states(
     flavour_path: Callable[[str], Path], tmp_path: Path, sanitized: dict[str, str]
 ) -> None:

@@ -187,6 +187,10 @@ def test_schema_prints_json_schema_of_each_file(capsys: pytest.CaptureFixture[st
 
 def test_schema_of_something_else_is_a_usage_error_and_so_is_its_table(capsys: pytest.CaptureFixture[str]):
     assert (guard.run(["schema", "golden"]), guard.run(["schema", "rules", "--table"])) == (2, 2)
+    assert guard.run(["schema", "getters"]) == 2
+    assert "the list of getters is part of nvparity and has no schema; --table prints it" in capsys.readouterr().err
+    assert guard.run(["schema", "getters", "--table"]) == 0
+    assert "| `nvmlDeviceGetName` |" in capsys.readouterr().out
     assert guard.run(["schema", "--table"]) == 0
     assert capsys.readouterr().out.startswith("| key | what |")
 
