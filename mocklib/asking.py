@@ -70,7 +70,10 @@ class Asker:
         return found if functions is None else {asked: answer for asked, answer in found.items() if asked.function in functions}
 
     def answer(self, asked: Asked) -> Answer:
-        """The answer of one call of the list now; BindingError for a function that is not asked, or a GPU without a handle."""
+        """The answer of one call of the list now.
+
+        BindingError for a function that is not asked, a GPU without a handle and arguments that the function does not take.
+        """
         getter = getters().get(asked.function)
         if getter is None or getter.why_not is not None:
             raise BindingError(f"{asked.function} is not asked: {getter.why_not if getter else 'it is not on the list of getters'}")
@@ -80,20 +83,27 @@ class Asker:
         if function is None:
             return MISSING
         handle = None if asked.gpu is None else self.handles[asked.gpu]
-        if asked.function == FIELD_VALUES:
-            return self._field_value(function, handle, dict(asked.arguments))
-        key = (asked.function, asked.arguments)
-        call = self._calls.get(key)
-        if call is None:
-            given = {name: self.handles[value.index] if isinstance(value, Gpu) else value for name, value in asked.arguments}
-            call = self._calls[key] = Call(self.nvml.ffi, asked.function, None, given)
-        code = call.run(function, handle)
+        try:
+            if asked.function == FIELD_VALUES:
+                return self._field_value(function, handle, dict(asked.arguments))
+            call = self._call(asked)
+            code = call.run(function, handle)
+        except (KeyError, OverflowError, TypeError, ValueError) as error:  # arguments that were read from a file
+            raise BindingError(f"{asked.function} cannot be asked with {dict(asked.arguments)!r}: {error}") from None
         out = call.results(code)
         if call.handles:
             self._name_gpus(call.handles, out)
         if getter.drop:
             _drop(getter, out)
         return Answer(code, out)
+
+    def _call(self, asked: Asked) -> Call:
+        """The C arguments of a call, made the first time it is asked."""
+        key = (asked.function, asked.arguments)
+        if key not in self._calls:
+            given = {name: self.handles[value.index] if isinstance(value, Gpu) else value for name, value in asked.arguments}
+            self._calls[key] = Call(self.nvml.ffi, asked.function, None, given)
+        return self._calls[key]
 
     def _ask(self, getter: Getter, gpu: int | None, answered: argument_sets.Answered, found: Recording) -> None:
         """Every argument set of one function."""

@@ -43,6 +43,8 @@ STRUCT_LISTS = {
     "nvmlVgpuProcessesUtilizationInfo_v1_t": ("vgpuProcessCount", "vgpuProcUtilArray"),
 }
 """Struct -> its member that counts the entries, and the pointer to them (nvml.h)."""
+FIRST_ROOM = {"placementIds": 256}
+"""Entries that a list has room for from the start: nvml.h says that the caller makes room for every instance of a vGPU type beforehand."""
 
 
 def built_folder() -> Path:
@@ -80,11 +82,15 @@ def signatures() -> ModuleType:
 class Rows:
     """A list: the array that a library fills, NULL until its length is known, and the count beside it.
 
-    ``say`` and ``length`` write and read the count, ``point`` puts the array (or NULL) where the library looks for it.
+    ``say`` and ``length`` write and read the count, ``point`` puts the array (or NULL) where the library looks for it, ``first`` is the room there is
+    from the start.
     """
 
-    def __init__(self, ffi: Any, item: str, point: Callable[[Any], None], say: Callable[[int], None], length: Callable[[], int]) -> None:
+    def __init__(
+        self, ffi: Any, item: str, point: Callable[[Any], None], say: Callable[[int], None], length: Callable[[], int], first: int = 0
+    ) -> None:
         self.ffi = ffi
+        self.first = first
         self.kind = ffi.typeof(f"{item}[]")
         self.read = values.reader(ffi, ffi.typeof(item))
         self.point, self.say, self.length = point, say, length
@@ -150,7 +156,7 @@ class Call:
             return 0 if self.counted and code == INSUFFICIENT_SIZE else code
         if code == INVALID_ARGUMENT and self.nullable:
             code = self.once(function, 0, 1)  # a list may be refused where it is NULL, whatever its count
-        said = 0
+        said = max(rows.first for rows in self.rows)
         for _ in range(ATTEMPTS):
             length = max(rows.length() for rows in self.rows)
             if code not in {0, INSUFFICIENT_SIZE} or not said < length <= LONGEST_LIST:
@@ -164,8 +170,8 @@ class Call:
         for buffer, initial in self.buffers:
             self.ffi.memmove(buffer, initial, len(initial))
         for rows in self.rows:
-            rows.make(room)
-            rows.say(count)
+            rows.make(room or rows.first)
+            rows.say(count or rows.first)
         return int(function(*self.places))
 
     def results(self, code: int) -> dict[str, Any]:
@@ -215,6 +221,8 @@ class Call:
     def text(self, param: str) -> Any:
         """Room for a text: 4096 bytes, or more where a longer length was given."""
         length = next((int(self.given[name]) for name, _, role in self.params if role == "length" and name in self.given), TEXT_SIZE)
+        if length > LONGEST_LIST:
+            raise BindingError(f"a text of {length} bytes is not asked for; at most {LONGEST_LIST} are")
         made = self.keep(self.ffi.new("char[]", max(length, TEXT_SIZE)))
         self.takers.append(lambda found: found.__setitem__(param, self.ffi.string(made).decode("utf-8", "surrogateescape")))
         return made
@@ -294,6 +302,7 @@ class Call:
                 lambda array: setattr(made, pointer, array),
                 lambda number: setattr(made, count, number),
                 lambda: int(getattr(made, count)),
+                FIRST_ROOM.get(pointer, 0),
             )
             self.rows.append(rows)
             self.takers.append(lambda found: found.__setitem__(f"{param}.{pointer}", rows.take()))

@@ -124,6 +124,17 @@ nvmlReturn_t nvmlDeviceGetSupportedVgpus(nvmlDevice_t device, unsigned int *coun
     types[0] = 35;
     return NVML_SUCCESS;
 }
+/* as drivers did before there was a count to look at: writes to what the caller made beforehand */
+nvmlReturn_t nvmlDeviceGetVgpuTypeSupportedPlacements(nvmlDevice_t device, nvmlVgpuTypeId_t type, nvmlVgpuPlacementList_t *list)
+{
+    (void)device;
+    (void)type;
+    list->placementSize = 4;
+    list->count = 3;
+    for (unsigned i = 0; i < list->count; i++)
+        list->placementIds[i] = i * list->placementSize;
+    return NVML_SUCCESS;
+}
 nvmlReturn_t nvmlVgpuTypeGetName(nvmlVgpuTypeId_t type, char *name, unsigned int *size)
 {
     if (type != 35 || *size < 8)

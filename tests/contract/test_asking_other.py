@@ -88,6 +88,12 @@ def test_a_list_that_a_struct_points_to_is_read(found: Recording) -> None:
     assert of(found, "nvmlDeviceGetRunningProcessDetailList", 0, plist__version=1, plist__mode=4) == Answer(2)
 
 
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_list_for_which_room_is_made_beforehand_has_it(found: Recording, version: int) -> None:
+    answer = of(found, "nvmlDeviceGetVgpuTypeSupportedPlacements", 0, vgpuTypeId=35, pPlacementList__version=version)
+    assert (answer.out["pPlacementList.count"], answer.out["pPlacementList.placementIds"]) == (3, [0, 4, 8])
+
+
 def test_an_array_is_as_large_as_its_input_says(found: Recording) -> None:
     words = [(1 << 64) - 1 - number for number in range(16)]
     assert of(found, "nvmlDeviceGetCpuAffinity", 0, cpuSetSize=1).out == {"cpuSet": words[:1]}
@@ -176,6 +182,18 @@ def test_one_call_can_be_asked_again_and_no_other(other: Nvml) -> None:
     for function, why in (("nvmlDeviceGetSamples", "past readings"), ("nvmlDeviceSetPersistenceMode", "not on the list"), ("nvmlInternal", "list")):
         with pytest.raises(BindingError, match=rf"{function} is not asked: .*{why}"):
             asker.answer(Asked(function, 0))
+    for function, arguments in (
+        ("nvmlDeviceGetNvLinkVersion", (("link", 1 << 64),)),
+        ("nvmlDeviceGetNvLinkVersion", (("links", 1),)),
+        ("nvmlDeviceGetNvLinkVersion", (("link", "x"),)),
+        ("nvmlDeviceGetCpuAffinity", (("cpuSetSize", 1 << 30),)),
+        ("nvmlDeviceGetP2PStatus", (("device2", Gpu(7)), ("p2pIndex", 0))),
+        ("nvmlDeviceGetFieldValues", (("fieldId", 1),)),
+        ("nvmlDeviceGetPciInfo_v3", (("pci.nme", 1),)),
+        ("nvmlVgpuTypeGetName", (("vgpuTypeId", -1),)),
+    ):
+        with pytest.raises(BindingError, match=r"."):
+            asker.answer(Asked(function, 0, arguments))
     with pytest.raises(BindingError, match="GPU 2 has no handle"):
         asker.answer(Asked("nvmlDeviceGetNvLinkVersion", 2, (("link", 2),)))
 
