@@ -6,7 +6,7 @@ What each gives is checked on the way: a stage that got faster by doing less is 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,8 @@ from harness.stages.render import serving
 from harness.stores import captures, goldens, profiles
 from harness.stores.workspace import Workspace
 from harness.tables import drivers
-from harness.text import document, transcript
-from mocklib import image
+from harness.text import answers, document, transcript
+from mocklib import asking, binding, image
 
 CASE = "h100-sxm5-x8_580.105.08"
 ROUNDS = 3
@@ -74,6 +74,29 @@ def test_load_the_driver_tree(timed: Callable[..., Any], space: Workspace) -> No
 
 def test_compile_a_profile(timed: Callable[..., Any], space: Workspace) -> None:
     assert len(image.read(timed(serving.image_bytes, space.locate_profile(CASE), space)).devices) == 8
+
+
+@pytest.fixture
+def nvml(space: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[binding.Nvml]:
+    """The library serving the board in this process."""
+    path = tmp_path / "served.nvpimg"
+    path.write_bytes(serving.image_bytes(space.locate_profile(CASE), space))
+    monkeypatch.setenv("NVPARITY_IMAGE", str(path))
+    found = binding.open_library(serving.library())
+    assert found.init() == 0
+    yield found
+    found.shutdown()
+
+
+def test_ask_every_getter(timed: Callable[..., Any], nvml: binding.Nvml) -> None:
+    recording = timed(asking.ask, nvml)
+    assert {asked.gpu for asked in recording} == {None, *range(8)}
+    assert len(recording) > 8 * 1000
+
+
+def test_write_and_load_a_recording(timed: Callable[..., Any], nvml: binding.Nvml) -> None:
+    recording = asking.ask(nvml)
+    assert timed(lambda: answers.load(answers.dump(recording), "answers.txt")) == recording
 
 
 def test_render_all_of_it(timed: Callable[..., Any], space: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
