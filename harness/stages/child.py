@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,8 @@ class Errand:
     ``module``: run by it.  ``task``: its input, to which ``answer`` is added, the file for its result.  ``name``: of the library or image, ``doing``:
     of the work, both for messages.  ``image``: served to it, in an environment made here and with a state of its own; None leaves it the caller's
     environment.  ``watched``: ``progress`` is added to the task, too, a file whose content the child changes to say what it is at.  ``clock``: the
-    time that the image is served by, where that is not its own.
+    time that the image is served by, where that is not its own.  ``stoppable``: Ctrl-C is told to the child alone, which answers with what it has;
+    it starts with SIGINT blocked.
     """
 
     module: str
@@ -46,6 +47,7 @@ class Errand:
     image: str | None = None
     watched: bool = False
     clock: Clock | None = None
+    stoppable: bool = False
 
 
 def run(errand: Errand, limit_s: float = LIMIT_S) -> dict[str, Any]:
@@ -81,10 +83,27 @@ def _status(errand: Errand, task: str, folder: Path, limit_s: float) -> int:
         state.set_clock(folder / "state", errand.clock)
     command = [sys.executable, "-m", errand.module, "-"]
     environment = _environment(errand.image, folder / "state")
-    with given.open("rb") as stdin, said.open("wb") as stderr:
-        child = subprocess.Popen(command, stdin=stdin, stdout=subprocess.DEVNULL, stderr=stderr, env=environment, cwd=folder)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT} if errand.stoppable else ())
     try:
-        return _ended(child, errand, folder / "progress", limit_s)
+        with given.open("rb") as stdin, said.open("wb") as stderr:
+            child = subprocess.Popen(command, stdin=stdin, stdout=subprocess.DEVNULL, stderr=stderr, env=environment, cwd=folder)
+    except BaseException:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        raise
+    return _waited(child, errand, folder / "progress", limit_s, before)
+
+
+def _waited(child: subprocess.Popen[bytes], errand: Errand, progress: Path, limit_s: float, mask: Iterable[int]) -> int:
+    """As ``_status``, of a child that was started; ``mask``: the signals that were blocked before.  It does not outlive this."""
+    try:
+        try:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+            return _ended(child, errand, progress, limit_s)
+        except KeyboardInterrupt:
+            if not errand.stoppable:
+                raise
+            child.send_signal(signal.SIGINT)  # the terminal's has reached it already; one more is the same to it
+            return _ended(child, errand, progress, limit_s)
     except BaseException:
         child.kill()
         with contextlib.suppress(subprocess.TimeoutExpired):

@@ -5,9 +5,11 @@ Imports no store, no profile schema and no XML parser.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -58,23 +60,30 @@ class WatchedAsker(Asker):
         return super().answer(asked)
 
 
-def record(library: str, progress: str, *, mock: bool) -> Recording:
-    """Every answer of ``library``; ``mock``: with the image of ``NVPARITY_IMAGE``.
+@contextlib.contextmanager
+def opened(library: str, progress: Progress, *, mock: bool) -> Iterator[WatchedAsker]:
+    """The asker of ``library``, initialised and shut down; ``mock``: with the image of ``NVPARITY_IMAGE``.
 
     Raises MissingError when it cannot be loaded or no driver answers, GateError when the mock does not initialise.
     """
     try:
-        nvml = Watched(binding.open_library(library).library, Progress(progress))
+        nvml = Watched(binding.open_library(library).library, progress)
         code = nvml.init()
         if code:
             said = f"{library}: nvmlInit_v2 answers {RETURN_CODES.get(code, code)}"
             raise GateError(said) if mock else MissingError(f"{said}; is the driver loaded (nvidia-smi) and may you use its devices?")
         try:
-            return WatchedAsker(nvml).recording()
+            yield WatchedAsker(nvml)
         finally:
             nvml.shutdown()
     except binding.BindingError as error:
         raise MissingError(str(error)) from error
+
+
+def record(library: str, progress: str, *, mock: bool) -> Recording:
+    """Every answer of ``library``; errors as of ``opened``."""
+    with opened(library, Progress(progress), mock=mock) as asker:
+        return asker.recording()
 
 
 def main() -> int:
