@@ -15,6 +15,8 @@ from mocklib.structs import as_bytes, constants, structs
 from mocklib.writes import Written
 
 FUNCTION_NOT_FOUND = 13
+LATEST_NS = 0xFFFFFFFFFFFFFFFF
+"""What 64 bits hold: the year 2554."""
 
 
 @dataclass
@@ -73,6 +75,8 @@ def _add(rows: dict[tuple[int, bytes], tuple[Recorded, list[Written]]], key: tup
     answers = item.steps or (item.answer,)
     if len(answers) > 1 and item.period_ns <= 0:
         raise ImageError(f"{question.where}: {len(answers)} steps with a period of {item.period_ns} ns")
+    if not (0 <= item.period_ns <= LATEST_NS and 0 <= item.start_ns <= LATEST_NS):
+        raise ImageError(f"{question.where}: steps of {item.period_ns} ns from {item.start_ns} ns on; both are 0 to {LATEST_NS}")
     if any(answer.missing for answer in answers):
         raise ImageError(f"{question.where}: a step is a missing symbol")
     given = [writes.of(question, answer) for answer in answers]

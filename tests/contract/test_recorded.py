@@ -296,6 +296,15 @@ def test_what_cannot_be_packed_is_named_with_function_arguments_and_member(recor
         image.pack(spec([recorded]))
 
 
+@pytest.mark.parametrize(
+    ("period", "start", "said"),
+    [(0, 0, "4 steps with a period of 0 ns"), (1 << 64, 0, "steps of"), (1, -1, "from -1 ns on"), (1, 1 << 64, "both are 0 to")],
+)
+def test_steps_that_no_clock_reaches_are_refused(period: int, start: int, said: str) -> None:
+    with pytest.raises(ImageError, match=rf'nvmlDeviceGetClockInfo \{{"type":1\}} of device 0: .*{said}'):
+        image.pack(spec([replace(steps(loop=False), period_ns=period, start_ns=start)]))
+
+
 def test_one_call_is_recorded_once(serve: Serve) -> None:
     recorded = one("nvmlDeviceGetClockInfo", {"type": 1}, Answer(0, {"clock": 1}))
     with pytest.raises(ImageError, match=r'nvmlDeviceGetClockInfo \{"type":1\} of device 0: recorded twice'):

@@ -8,14 +8,20 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from harness.stages import compile as compiling
+from harness.stages.answers import replaying
 from harness.stages.render import serving
 from harness.stages.smi import SmiRun, run_smi
-from harness.stores import goldens
+from harness.stores import goldens, profiles
 from harness.stores.workspace import Workspace
+from harness.tables import drivers
+from mocklib import image
+from mocklib.image import Recorded
 
 BOARDS = {
     "gt1030": "geforce-gt-1030-x1_470.74",
@@ -103,3 +109,21 @@ def test_builtin_and_the_binary_print_the_same_for_a_driver_of_its_branch(profil
     rendered = serving.render(served, space, "q-x")
     assert not rendered.assumed
     assert without_clock(run(branch, served, "-q", "-x").stdout) == without_clock(rendered.data)
+
+
+@pytest.mark.parametrize(("branch", "board"), [(470, "gt1030"), (550, "h100")])
+def test_recorded_answers_in_place_of_every_public_call_are_printed_as_the_fields_are(
+    profile, smi_binary, library_path: Path, space: Workspace, tmp_path: Path, branch: int, board: str
+) -> None:
+    read = profiles.load(profile(board))
+    spec = compiling.compile_profile(read, drivers.load(space.root).resolve(read.driver_version))
+    recording = replaying.record_mock(profile(board), space)
+    answers = tuple(Recorded(asked, answer) for asked, answer in recording.items())
+    printed = []
+    for name, served in (("fields", spec), ("answers", replace(spec, answers=answers))):
+        image.write(tmp_path / name, image.pack(served))
+        ran = run_smi(smi_binary(branch), ("-q", "-x"), library=library_path, variables={"NVPARITY_IMAGE": str(tmp_path / name)})
+        assert (ran.status, ran.stderr) == (0, b"")
+        printed.append(without_clock(ran.stdout))
+    assert len(answers) > 1000
+    assert printed[0] == printed[1]
