@@ -8,11 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness.stages.answers import replaying
+from harness.stages.compare import answered
 from harness.stages.compare.check import state_texts, verbatim_of
 from harness.stages.derive_walk import Walker
 from harness.stages.importing import doors, source
 from harness.stages.render import serving
 from harness.stores import captures, profiles, references
+from harness.stores.captures import VIEW_ANSWERS
 from harness.tables import drivers
 from harness.tables.shipped import shipped
 from harness.text import answers
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from harness.stages.importing.source import Source
     from harness.stores.schema.answers import Residual
     from harness.stores.workspace import Workspace
+    from mocklib.answers import Recording
 
 CAPTURE, FILE, RENDER, PROFILE = "capture", "file", "render", "profile"
 KEYS = "keys"
@@ -92,7 +96,16 @@ def of_texts(space: Workspace, name: str, texts: Mapping[str, Source]) -> Side:
 def _capture(space: Workspace, identity: str, name: str) -> Side:
     capture = captures.load(space.captures, identity)
     views = {view: _text(space, text) for view, text in capture.texts.items()}
+    if capture.answers is not None:
+        views[VIEW_ANSWERS] = _recorded(capture.answers)
     return Side(name, CAPTURE, identity, capture.sidecar.driver, views)
+
+
+def _recorded(recording: Recording) -> View:
+    """Answers as readings: the function stands in place of a row, an answer with another code is another state."""
+    states = frozenset(answers.answer_text(answer) for answer in recording.values() if answer.code)
+    data = answers.dump(recording).encode()
+    return View(answered.leaves(recording), answered.rows(recording), states, data=data, kind="own")
 
 
 def _file(space: Workspace, path: Path) -> Side:
@@ -125,7 +138,10 @@ def _render(space: Workspace, name: str, reference: str, views: frozenset[str]) 
     texts = captures.load(home.captures, path.stem).texts if home is not None and captures.exists(home.captures, path.stem) else {}
     found: dict[str, View] = {}
     driver = None
-    for view in sorted(views - {KEYS}, key=(VIEW_QUERY, VIEW_LIST).index) or [VIEW_QUERY]:
+    shown = views - {KEYS, VIEW_ANSWERS}
+    if VIEW_ANSWERS in views:
+        found[VIEW_ANSWERS] = _recorded(replaying.record_mock(path, space if home is None else home))
+    for view in sorted(shown, key=(VIEW_QUERY, VIEW_LIST).index) or ([] if found else [VIEW_QUERY]):
         verbatim = verbatim_of(path, texts[view]) if view in texts else None
         rendered = serving.render(path, space if home is None else home, view, verbatim)
         driver = rendered.driver
