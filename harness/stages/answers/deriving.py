@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from harness.stages import derive_shape
@@ -40,7 +40,7 @@ class AnswersDerived:
     text: str
     contradictions: tuple[Contradiction, ...] = ()
     notes: tuple[str, ...] = ()
-    counts: Mapping[str, int] | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
 
 
 def derive(

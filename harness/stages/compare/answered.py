@@ -16,7 +16,7 @@ from harness.text import answers
 from harness.words.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from harness.stages.compare.case import Case
     from harness.stages.compare.rules import Rule
@@ -117,8 +117,3 @@ def _contradictions(capture: Capture, recording: Recording, driver: Driver) -> I
         gpu = None if found.gpu is None else str(found.gpu)
         call = f"{found.call} = {found.answer}"
         yield Finding(gpu, found.path, CONTRADICTION, found.printed, found.answered, row=found.row, call=call)
-
-
-def rows(recording: Recording) -> Mapping[str, str]:
-    """Path -> the function that answers."""
-    return {path_of(asked): asked.function for asked in recording}

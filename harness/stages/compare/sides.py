@@ -102,10 +102,10 @@ def _capture(space: Workspace, identity: str, name: str) -> Side:
 
 
 def _recorded(recording: Recording) -> View:
-    """Answers as readings: the function stands in place of a row, an answer with another code is another state."""
+    """Answers as readings; what is no SUCCESS stands where a state does."""
     states = frozenset(answers.answer_text(answer) for answer in recording.values() if answer.code)
     data = answers.dump(recording).encode()
-    return View(answered.leaves(recording), answered.rows(recording), states, data=data, kind="own")
+    return View(answered.leaves(recording), {}, states, data=data, kind="own")
 
 
 def _file(space: Workspace, path: Path) -> Side:
