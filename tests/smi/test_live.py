@@ -12,13 +12,15 @@ from pathlib import Path
 import pytest
 
 from harness.cli import guard
+from harness.stages.answers import replaying
 from harness.stages.compile import compile_profile
 from harness.stages.live import Node, check
 from harness.stages.live.running import Live
-from harness.stages.render import serving
+from harness.stages.render import process, serving
 from harness.stores import profiles
 from harness.stores.workspace import Workspace
 from harness.tables import drivers
+from harness.words.errors import MissingError
 from mocklib import image
 from mocklib.image import Clock
 
@@ -121,3 +123,18 @@ def test_the_command_says_where_it_looked_and_ends_with_the_gates_status(node: C
     assert f"{made.library} against {made.smi}" in told
     assert told.rstrip().endswith("parity")
     assert b'testcase name="view q-x"' in report.read_bytes()
+
+
+@pytest.mark.parametrize("branch", VERSIONS)
+def test_a_real_library_without_its_driver_is_an_environment_that_lacks_something(smi_binary: Callable[[int], Path], branch: int) -> None:
+    library = smi_binary(branch).parent / "lib" / "libnvidia-ml.so.1"
+    if not library.is_file():
+        pytest.skip(f"NVPARITY_SMI has no library of branch {branch}")
+    if Path("/dev/nvidiactl").exists():
+        pytest.skip("this machine has a driver")
+    with pytest.raises(MissingError, match=r"nvmlInit_v2 answers DRIVER_NOT_LOADED"):
+        replaying.record_library(library)
+    with pytest.raises(MissingError, match=r"nvmlInit_v2 answers DRIVER_NOT_LOADED \(9\): the library is there, the kernel's driver is not"):
+        process.render(process.Job(str(library), "", None, now=0))
+    with pytest.raises(MissingError, match=r"exit status 9 and no whole text of that view: NVIDIA-SMI has failed"):
+        check(Node(None, {}, time.time, smi_binary(branch), library))
