@@ -19,11 +19,14 @@ from harness.words.state import State
 if TYPE_CHECKING:
     from harness.stages.derive_walk import Reading
     from harness.tables.drivers import Driver
+    from harness.tables.formats import Format, Raw
     from harness.tables.rows import Route
     from harness.text.document import Document
     from mocklib.answers import Recording
 
 _ASKED = frozenset(("call", "fieldvalue", "sum", "difference"))
+_UNSAID = (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, StopIteration)
+"""What ends the reading of an answer that was not asked (NotAskedError), or of a value of a type that its call never gives: nothing is said of it."""
 _ENTRY = {"pid": "accounted_process.pid", "memory_clock": "supported_clocks.memory"}
 """Argument of a route inside a list -> the row of the same entry that has it."""
 
@@ -93,7 +96,7 @@ class Judge:
         self._library.calls.clear()
         try:
             return None if place is None else self._text(reading, route, place)
-        except (LookupError, ValueError, TypeError):
+        except _UNSAID:
             return None
 
     def told(self, reading: Reading, answered: str) -> Contradiction:
@@ -114,10 +117,7 @@ class Judge:
             return None
         if given.raw is None:
             return self._driver.text_of(given.code)
-        try:
-            return form.text(given.raw)
-        except InputError as error:
-            return f"({error})"
+        return _printed(form, given.raw)
 
     def _listed(self, asking: NvmlSource, route: Route, place: Place) -> Any:
         """The list that a row's call gives, where it gives one."""
@@ -128,7 +128,7 @@ class Judge:
         if reading.kind == STATE or not reading.entry:
             return f"({len(listed)} entries)"
         number = reading.entry[-1]
-        return self._driver.form(reading.row or "").text(listed[number]) if number < len(listed) else "(no such entry)"
+        return _printed(self._driver.form(reading.row or ""), listed[number]) if number < len(listed) else "(no such entry)"
 
     def _place(self, reading: Reading, route: Route) -> Place | None:
         if reading.gpu is None:
@@ -145,3 +145,11 @@ class Judge:
             beside = self._entries.get((reading.gpu, reading.entry[:1], _ENTRY.get(name)))
             if beside is not None and isinstance(beside.raw, int):
                 yield name, beside.raw
+
+
+def _printed(form: Format, raw: Raw) -> str:
+    """The text of a value; why there is none, in brackets."""
+    try:
+        return form.text(raw)
+    except InputError as error:
+        return f"({error})"

@@ -129,3 +129,21 @@ def test_slots_and_literals_are_never_contradicted(captured, driver):
 @pytest.mark.parametrize("out", [{}, {"temp": "x"}, {"other": 1}, {"temp": [1, 2]}])
 def test_an_answer_of_another_shape_ends_in_no_error(captured, driver, out):
     find({TEMPERATURE: Answer(0, out)}, captured, driver)
+
+
+@pytest.mark.parametrize("value", [-1, 2**31, 2**32 - 1, 2**63, 2**64 - 1, "", "x" * 99, b"\xff" * 16, [2**64 - 1, "x"], {"a": 1}, 1.5], ids=repr)
+def test_no_value_of_any_call_breaks_the_comparison(captured, driver, value):
+    """Every row with a route of its own gets the value, whatever it is, from the call that it asks."""
+    judge = contradicting.Judge({}, captured, driver)
+    recording = {}
+    for reading in judge.readings:
+        route = judge.asks(reading)
+        if route is not None and route.kind == "call":
+            asked = Asked(route.target, 0, tuple((name, given) for name, given in route.args if isinstance(given, int)))
+            recording[asked] = Answer(0, {**(recording[asked].out if asked in recording else {}), route.out or "value": value})
+        elif route is not None and route.kind == "fieldvalue":
+            asked = Asked("nvmlDeviceGetFieldValues", 0, (("fieldId", driver.field_ids[route.target]), ("scopeId", route.scope)))
+            recording[asked] = Answer(0, {"valueType": 3, "value": value})
+    found = find(recording, captured, driver)
+    assert all(each.printed != each.answered for each in found)
+    assert found or not isinstance(value, int)
