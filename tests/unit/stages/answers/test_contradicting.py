@@ -135,7 +135,7 @@ def test_an_answer_of_another_shape_ends_in_no_error(captured, driver, out):
 def test_no_value_of_any_call_breaks_the_comparison(captured, driver, value):
     """Every row with a route of its own gets the value, whatever it is, from the call that it asks."""
     judge = contradicting.Judge({}, captured, driver)
-    recording = {}
+    recording: dict[Asked, Answer] = {}
     for reading in judge.readings:
         route = judge.asks(reading)
         if route is not None and route.kind == "call":
