@@ -47,14 +47,18 @@ def _parameter(function: Function, param: Param, roles: Arguments) -> str:
     return f"{{NVP_IS_WORDED, {_number(function, length)}, {read_only}, 0, sizeof({param.type.name})}}"
 
 
+def parameters(function: Function, header: Header) -> list[str]:
+    """Every parameter of a function as the initialiser of ``struct nvp_parameter``."""
+    roles = arguments_of(function, header)
+    return [_parameter(function, param, roles) for param in function.params]
+
+
 def source(header: Header) -> str:
     """``zz_generated_parameters.c``, in the order of the functions' numbers."""
     rows: list[str] = []
     starts = [0]
     for name in tables.since():
-        function = header.functions[name]
-        roles = arguments_of(function, header)
-        rows += [f"    {_parameter(function, param, roles)}," for param in function.params]
+        rows += [f"    {text}," for text in parameters(header.functions[name], header)]
         starts.append(len(rows))
     numbers = ", ".join(map(str, starts))
     lines = "\n".join(rows)
