@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 TABLE: dict[str, tuple[str, str]] = {
     "check": ("checking", "Render captures from the mock library, compare with the original."),
     "import": ("importing", "Make capture, profile and golden hashes from nvidia-smi's output."),
+    "record": ("recording", "Record this node: nvidia-smi's views and every answer of NVML."),
     "roundtrip": ("roundtrip", "Write files again from their facts; are the bytes the same?"),
     "scrub": ("scrubbing", "Replace the identifiers in files, or look for some that are left."),
     "render": ("rendering", "Print what nvidia-smi would print, from the mock library."),

@@ -40,7 +40,8 @@ def command(
     """Import what nvidia-smi wrote: a query (`nvidia-smi -q -x`), a list (`nvidia-smi -L`), or both of one node.
 
     '-' is standard input. A file may be packed with gzip, or be a bug report that holds the XML. Of a folder every capture is imported,
-    each told apart by its bytes; a MANIFEST.tsv in it says where they come from.
+    each told apart by its bytes; a MANIFEST.tsv in it says where they come from. A folder that `nvparity record` filled on a node is taken over
+    as it is.
 
     Identifiers are replaced before anything is written. What the driver tree does not know of this driver version becomes a node of the
     workspace, printed for review. At the end the mock is rendered and compared: exit status 0 is parity. With the ID of a capture that is there,
@@ -70,15 +71,18 @@ def _folder(space: Workspace, given: list[Path], name: str | None, source: str |
 
     from harness.cli import consoles
     from harness.reports import folder as folder_report
-    from harness.stages.importing import folder
+    from harness.stages.importing import bundle, folder
 
     if len(given) > 1:
         raise UsageError("a folder is imported alone; give one folder, or files")
     if name is not None:
         raise UsageError("--id names one capture; those of a folder get the names that are proposed")
-    planned = folder.plan(given[0], sources.parse(source), edited=edited)
-    done = folder_report.watched(folder.run(space, planned, propose=propose), planned.total, Console(stderr=True))
-    outcomes = [*done, *planned.settled]
+    recorded = bundle.find(given[0])
+    planned = None if recorded else folder.plan(given[0], sources.parse(source), edited=edited)
+    total = len(recorded) if planned is None else planned.total
+    made = folder.recordings(space, given[0], recorded, propose=propose) if planned is None else folder.run(space, planned, propose=propose)
+    done = folder_report.watched(made, total, Console(stderr=True))
+    outcomes = [*done, *(() if planned is None else planned.settled)]
     if not outcomes:
         raise NothingError(f"{given[0]}: no files in it")
     if as_json:

@@ -18,10 +18,20 @@ _OPERATIONS = (("add", "gained"), ("remove", "lost"), ("rename", "renamed"), ("m
 
 def lines(made: Imported, root: Path) -> Iterator[str]:
     """What was read, replaced, written and proven, one line a fact; paths are shown from ``root``."""
+    yield f"{made.id}: {made.kind}, driver {made.driver or 'not said'}"
+    yield from facts(made, root)
+    yield f"  {outcome(made)}"
+    if made.compared is not None:
+        yield from successions.lines(made.compared)
+    if made.pending:
+        yield f"  pending: nvparity review {made.id} shows the differences, nvparity accept {made.id} takes it, nothing else changed"
+
+
+def facts(made: Imported, root: Path, *, dry: bool = False) -> Iterator[str]:
+    """What was read, replaced and written, and what the proof found; ``dry``: nothing was written, whatever ``made`` says."""
     readings = made.readings
     apart = {kind: readings.get(kind, 0) for kind in ("unmodelled", "redacted", "deferred")}
     reasons = f" ({table.reasons(made.deferrals)})" if made.deferrals else ""
-    yield f"{made.id}: {made.kind}, driver {made.driver or 'not said'}"
     modelled = readings["elements"] - sum(apart.values())
     yield f"  elements {readings['elements']}: " + ", ".join(f"{kind} {count}" for kind, count in {"modelled": modelled, **apart}.items()) + reasons
     if made.states:
@@ -31,15 +41,10 @@ def lines(made: Imported, root: Path) -> Iterator[str]:
     yield from (f"  note: {note}" for note in made.notes)
     yield from _listed("unmodelled", [_kept(path, text, made.reasons.get(path, "")) for path, text in made.unmodelled.items()])
     yield from _node(made)
-    yield from (f"  {'proposed' if made.pending else 'wrote'} {path.relative_to(root)}" for path in made.written)
+    yield from (f"  {'proposed' if made.pending else 'wrote'} {path.relative_to(root)}" for path in ([] if dry else made.written))
     for case in made.cases:
         yield from _listed("finding", [table.line_of(finding) for finding in case.findings])
         yield from (f"  drift: {line}" for line in case.drift)
-    yield f"  {outcome(made)}"
-    if made.compared is not None:
-        yield from successions.lines(made.compared)
-    if made.pending:
-        yield f"  pending: nvparity review {made.id} shows the differences, nvparity accept {made.id} takes it, nothing else changed"
 
 
 def _kept(path: str, text: str, why: str) -> str:

@@ -1,6 +1,7 @@
 """A child of our own that holds the library: loaded fresh, it sees one image alone, and what becomes of it cannot take the harness down.
 
-The child is ``python -m MODULE -`` with its task as JSON on standard input; it answers into the file that the task names.
+The child is ``python -m MODULE -`` with its task as JSON on standard input; it answers into the file that the task names, which is in memory: an
+answer of a real library holds identifiers, and a disk keeps what was once on it.
 """
 
 from __future__ import annotations
@@ -58,24 +59,27 @@ def run(errand: Errand, limit_s: float = LIMIT_S) -> dict[str, Any]:
     """
     with tempfile.TemporaryDirectory(prefix="nvparity-", ignore_cleanup_errors=True) as made:
         folder = Path(made)
-        answer, progress = folder / "answer.json", folder / "progress"
+        progress = folder / "progress"
         progress.touch()
-        task = json.dumps({**errand.task, "answer": str(answer), **({"progress": str(progress)} if errand.watched else {})})
-        status = _status(errand, task, folder, limit_s)
+        told = {"progress": str(progress)} if errand.watched else {}
+        with os.fdopen(os.memfd_create("nvparity-answer"), "rb") as answer:
+            task = json.dumps({**errand.task, "answer": f"/proc/self/fd/{answer.fileno()}", **told})
+            status = _status(errand, task, folder, limit_s, answer.fileno())
+            said = answer.read()
         last = _last(folder / "stderr")
         if status < 0:
             raise GateError(f"{errand.name}: {errand.doing} was ended by {signal.Signals(-status).name}{_at(progress)}{last}")
-        if not answer.is_file():
+        if not said:
             raise RuntimeError(f"{errand.doing} left no answer (status {status}){last}")
-        found: dict[str, Any] = json.loads(answer.read_bytes())
+        found: dict[str, Any] = json.loads(said)
     if "error" in found:
         kinds: dict[int, type[NvparityError]] = {EXIT_INPUT: InputError, EXIT_ENVIRONMENT: MissingError}
         raise kinds.get(found["status"], GateError)(found["error"])
     return found
 
 
-def _status(errand: Errand, task: str, folder: Path, limit_s: float) -> int:
-    """The exit status of the child, minus the number of the signal that ended it."""
+def _status(errand: Errand, task: str, folder: Path, limit_s: float, answer: int) -> int:
+    """The exit status of the child, which inherits the file ``answer``, or minus the number of the signal that ended it."""
     given, said = folder / "task.json", folder / "stderr"
     given.write_text(task, "utf-8")
     if errand.image is not None and errand.clock is not None:
@@ -86,7 +90,9 @@ def _status(errand: Errand, task: str, folder: Path, limit_s: float) -> int:
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT} if errand.stoppable else ())
     try:
         with given.open("rb") as stdin, said.open("wb") as stderr:
-            child = subprocess.Popen(command, stdin=stdin, stdout=subprocess.DEVNULL, stderr=stderr, env=environment, cwd=folder)
+            child = subprocess.Popen(
+                command, stdin=stdin, stdout=subprocess.DEVNULL, stderr=stderr, env=environment, cwd=folder, pass_fds=(answer,)
+            )  # fmt: skip
     except BaseException:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         raise

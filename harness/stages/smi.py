@@ -7,13 +7,14 @@ beside it where the caller's loader looks, and what our library reads where that
 
 from __future__ import annotations
 
+import os
 import resource
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from harness.words.errors import GateError, InputError, MissingError
 
@@ -106,8 +107,8 @@ def _folder(library: Path) -> str:
 
 
 def _run(binary: Path, arguments: Sequence[str], environment: Mapping[str, str], limit_s: float, hint: str = "") -> SmiRun:
-    """Run the binary with its streams in files: bounded, and read when it has ended."""
-    with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
+    """Run the binary with its streams in memory: bounded, read when it has ended, and never on a disk, where identifiers would stay."""
+    with _memory("stdout") as stdout, _memory("stderr") as stderr:
         try:
             process = subprocess.Popen(
                 [str(binary.resolve()), *arguments], stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, env=environment, cwd="/"
@@ -124,6 +125,11 @@ def _run(binary: Path, arguments: Sequence[str], environment: Mapping[str, str],
         stdout.seek(0)
         stderr.seek(0)
         return SmiRun(status, stdout.read(), stderr.read())
+
+
+def _memory(name: str) -> BinaryIO:
+    """A file that no folder holds and no disk."""
+    return os.fdopen(os.memfd_create(f"nvparity-{name}"), "w+b")
 
 
 def _bound(pid: int) -> None:

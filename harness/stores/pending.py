@@ -23,9 +23,9 @@ from harness.words.fileformat import FORMAT, check_format
 FOLDER = ".pending"
 PROPOSAL = "proposal.yaml"
 NEW, CHANGED, REMOVED = "new", "changed", "removed"
-MAKERS = ("import", "derive", "migrate")
+MAKERS = ("import", "record", "derive", "migrate")
 _KEYS = ("format", "id", "by", "why", "findings", "changes")
-_FILES = r"captures/{id}/[^/.][^/]*|(?:golden/|golden/baselines/|profiles/){id}\.yaml|profiles/drivers/[0-9][0-9.]*\.yaml"
+_FILES = r"captures/{id}/(?:views/)?[^/.][^/]*|(?:golden/|golden/baselines/|profiles/){id}\.yaml|profiles/drivers/[0-9][0-9.]*\.yaml"
 """What a proposal for ``id`` may change."""
 _CHANGE_KEYS = ("file", "change", "from", "to")
 
@@ -48,7 +48,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Proposal:
-    """One proposal: the command that made it (``by``: import, derive or migrate), ``why``, how many findings the proof of what is proposed has
+    """One proposal: the command that made it (``by``: one of `MAKERS`), ``why``, how many findings the proof of what is proposed has
     left (None: it was not rendered), and its files.
     """
 

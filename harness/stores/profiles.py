@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,6 +19,8 @@ from harness.words.fileformat import check_format
 from harness.words.state import State
 
 RECORDED = "recorded"
+_AT = re.compile(r"(?m)^(clock:\n(?:  .*\n)*?)  at: (.*)\n")
+_CAPTURE = re.compile(r"(?m)^(origin:\n)  capture: (.*)\n")
 
 
 @dataclass(frozen=True)
@@ -183,15 +186,14 @@ _Dumper.add_representer(list, _represent_list)
 _Dumper.add_representer(str, _represent_text)
 
 
-def recorded(document: Mapping[str, Any]) -> dict[str, Any]:
-    """``document``, a profile's, with what moves from one recording to the next in ``recorded``, which `dump` writes on one line."""
-    moved = {"capture": document["origin"]["capture"]}
-    made = {**document, "origin": {key: value for key, value in document["origin"].items() if key != "capture"}}
-    if (document.get("clock") or {}).get("at") is not None:
-        moved["at"] = document["clock"]["at"]
-        made["clock"] = {key: value for key, value in document["clock"].items() if key != "at"}
-    head: dict[str, Any] = {key: made.pop(key) for key in ("format", "version") if key in made}
-    return {**head, RECORDED: moved, **made}
+def recorded(text: str) -> str:
+    """``text``, a profile as `dump` writes it, with what moves from one recording to the next on one line, ``recorded``."""
+    clock, origin = _AT.search(text), _CAPTURE.search(text)
+    if origin is None:
+        raise InputError("a profile without `origin.capture` is made from no recording")
+    moved = f"capture: {origin[2]}" + (f", at: {clock[2]}" if clock is not None else "")
+    rest = _CAPTURE.sub(r"\1", text if clock is None else _AT.sub(r"\1", text, count=1), count=1)
+    return re.sub(r"(?m)^system:$", lambda _: f"{RECORDED}: {{{moved}}}\nsystem:", rest, count=1)
 
 
 def dump(document: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from harness.stages.compare import baselines
-from harness.stages.importing import making, source
+from harness.stages.importing import given, making, source
 from harness.stores import captures, golden_reader, goldens, viewruns
 from harness.stores.workspace import Workspace
 from harness.tables.shipped import shipped
@@ -125,7 +125,7 @@ def _baselines(space: Workspace, capture: Capture) -> Iterator[str]:
 def _profile(space: Workspace, capture: Capture) -> Iterator[str]:
     """The profile is what deriving the capture gives, to the letter; a capture changed by hand has none where that gives none."""
     path = space.profile_path(capture.sidecar.id)
-    made = making.due(capture.texts, capture.sidecar.id, space.root)
+    made = making.due(capture.texts, capture.sidecar.id, space.root, given.recorded_of(capture))
     if isinstance(made, str):
         if path.is_file():
             yield f"profiles/{path.name}: the capture derives into no profile: {made}"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.stages.importing import doors, manifest, naming, pipeline, source
+from harness.stages.importing import bundle, doors, manifest, naming, pipeline, source, staging
 from harness.stores import golden_reader
 from harness.stores.captures import Source as Origin
 from harness.text import joining
@@ -100,6 +100,24 @@ def plan(folder: Path, origin: Origin, *, edited: bool = False) -> Plan:
         if first.setdefault(file.sha256, file) is not file:
             copies.setdefault(first[file.sha256].path, []).append(file.path)
     return Plan(tuple(sorted(_groups(list(first.values())), key=_order)), copies, tuple(settled))
+
+
+def recordings(space: Workspace, folder: Path, names: list[str], *, propose: bool = False) -> Iterator[Outcome]:
+    """Take the recordings ``names`` of the bundle ``folder`` over into ``space``, or ``propose`` them, each whole or not at all."""
+    for name in names:
+        files = (f"{space.captures.name}/{name}",)
+        try:
+            given, origin = bundle.read(folder, name)
+            pipeline.check_new(space, given)
+            free = name not in staging.taken(space)
+            made = pipeline.run_given(space, given, name if free else None, origin, propose=propose)
+        except pipeline.KnownError as error:
+            yield Outcome(files, KNOWN, error.id)
+        except NvparityError as error:
+            yield Outcome(files, REFUSED, reason=str(error), status=error.exit_status)
+        else:
+            reason = "" if made.parity else f"no parity: {sum(len(case.findings) for case in made.cases)} findings"
+            yield Outcome(files, IMPORTED, made.id, reason, 0 if made.parity else EXIT_GATE, made)
 
 
 def run(space: Workspace, planned: Plan, *, propose: bool = False) -> Iterator[Outcome]:

@@ -10,6 +10,7 @@ from harness.stages.compare import baselines
 from harness.stages.compare.check import state_texts
 from harness.stages.importing import source
 from harness.stores import captures, goldens, profiles
+from harness.stores.captures import VIEW_ANSWERS
 from harness.tables import drivers
 
 if TYPE_CHECKING:
@@ -67,9 +68,12 @@ def _capture(space: Workspace, name: str) -> dict[str, Any]:
     if capture.query is not None and sidecar.driver is not None:
         known = state_texts(drivers.load(space.root).resolve(sidecar.driver))
         states.update(text for _, text in source.leaves(capture.query) if text in known)
+    views = {view: _view(text, sidecar.views[view].bytes) for view, text in capture.texts.items()}
+    if capture.answers is not None:
+        views[VIEW_ANSWERS] = {"elements": len(capture.answers), "redacted": 0, "bytes": sidecar.views[VIEW_ANSWERS].bytes}
     return {
         "kind": sidecar.kind,
-        "views": {view: _view(text, sidecar.views[view].bytes) for view, text in capture.texts.items()},
+        "views": views,
         "states": dict(states.most_common()),
         "scrubbed": dict(sidecar.scrubbed),
         "source": {key: value for key, value in asdict(sidecar.source).items() if value is not None},

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from harness.stages import compile as compiling
 from harness.stages import derive, derive_gpus
-from harness.stages.importing import listed, source
+from harness.stages.importing import answered, listed, source
 from harness.stores import profiles
 from harness.tables import drivers
 from harness.text.document import EDITED
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from harness.stages.importing.given import Recorded
     from harness.stages.importing.source import Source
 
 
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 class Made:
     """A profile in the making: its ``text``; leaves by kind with their sum (``readings``); texts of ``states`` -> how often; what no row explains,
     path -> text (``unmodelled``); what is not served yet, reason -> how many elements (``deferrals``); ``notes`` on the node's GPUs; why an
-    element is unmodelled, by path (``reasons``).
+    element is unmodelled, by path (``reasons``).  Of a recording: how many answers its keys explain (``explained``), and function -> how many
+    answers it keeps beside them (``residual``).
     """
 
     text: str
@@ -38,14 +40,21 @@ class Made:
     deferrals: dict[str, int]
     notes: tuple[str, ...] = ()
     reasons: dict[str, str] = field(default_factory=dict)
+    explained: int = 0
+    residual: Mapping[str, int] = field(default_factory=dict)
 
 
-def profile(texts: Mapping[str, Source], name: str, root: Path) -> Made:
+def profile(texts: Mapping[str, Source], name: str, root: Path, recorded: Recorded | None = None) -> Made:
     """The profile of the capture ``name``; driver nodes of the workspace ``root`` win over shipped ones.
 
     ``texts``: by view; the first, a query or a list alone, is what the profile says; of a list beside a query only those rows are kept that no
-    NVML call of ours answers.  Raises InputError for a text from which none can be made.
+    NVML call of ours answers.  ``recorded``: what a recording has beside texts, whose answers win, or all there is.  Raises InputError for what
+    none can be made from.
     """
+    if recorded is not None:
+        made = profile(texts, name, root) if texts else Made("", _counts({}, source.apart({}.items(), {})), {}, {}, {})
+        settled, explained, residual = answered.text(made.text or None, recorded, name, root)
+        return replace(made, text=settled, explained=explained, residual=residual)
     tree = drivers.load(root)
     text, *beside = texts.values()
     leaves = source.leaves(text)
@@ -77,15 +86,15 @@ def profile(texts: Mapping[str, Source], name: str, root: Path) -> Made:
     )
 
 
-def due(texts: Mapping[str, Source], name: str, root: Path) -> Made | str:
+def due(texts: Mapping[str, Source], name: str, root: Path, recorded: Recorded | None = None) -> Made | str:
     """As ``profile``, or why a capture that was changed by hand has none: what was edited need not make sense.
 
     Raises InputError for any other text from which none can be made.
     """
-    if next(iter(texts.values())).kind != EDITED:
-        return profile(texts, name, root)
+    if not any(text.kind == EDITED for text in texts.values()):
+        return profile(texts, name, root, recorded)
     try:
-        made = profile(texts, name, root)
+        made = profile(texts, name, root, recorded)
         read = profiles.parse(made.text.encode())
         compiling.compile_profile(read, drivers.load(root).resolve(read.driver_version))
     except InputError as error:

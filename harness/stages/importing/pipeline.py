@@ -10,25 +10,27 @@ from typing import TYPE_CHECKING
 from harness.stages import derive_node, derive_node_file
 from harness.stages.compare import baselines, check, rules, sides, succession
 from harness.stages.importing import doors, making, naming, neighbours, source, sources, staging
+from harness.stages.importing import given as reading
 from harness.stages.importing.making import Made
 from harness.stages.render import serving
 from harness.stages.review import proposing
-from harness.stores import captures, golden_reader, goldens, pending
+from harness.stores import captures, goldens, pending
 from harness.tables import drivers
 from harness.tables.shipped import shipped
 from harness.text import joining, scrub
-from harness.text.document import EDITED, Document
-from harness.text.listing import Listing
-from harness.text.transcript import VIEW_LIST, VIEW_QUERY
-from harness.words.errors import InputError, UsageError
+from harness.text.document import EDITED
+from harness.text.transcript import VIEW_LIST
+from harness.words.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
     from harness.stages.compare.case import Case
     from harness.stages.compare.sides import Side
     from harness.stages.compare.succession import Succession
     from harness.stages.derive_node import Learnt
     from harness.stages.importing.doors import Content
-    from harness.stages.importing.source import Source
+    from harness.stages.importing.given import Given
     from harness.stores.workspace import Workspace
 
 ATTEMPTS = 8
@@ -44,7 +46,8 @@ class Imported:
     served yet; ``scrubbed``: family of identifiers -> distinct values replaced; ``learnt``: the driver node written, None when the version's own
     node explains everything;
     ``residue``: lines that still look like identifiers; ``cases``: the proof, one a view; ``written``: the files, or, when it is ``pending``,
-    the folder of the proposal; ``compared``: what became of the elements of an earlier capture, where one was named.
+    the folder of the proposal; ``compared``: what became of the elements of an earlier capture, where one was named; ``explained`` and ``residual``:
+    of a recording, as in `Made`.
     """
 
     id: str
@@ -63,6 +66,8 @@ class Imported:
     compared: Succession | None = None
     deferrals: dict[str, int] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
+    explained: int = 0
+    residual: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def parity(self) -> bool:
@@ -76,32 +81,6 @@ class KnownError(InputError):
     def __init__(self, known: str, how: str = "imported") -> None:
         super().__init__(f"already {how} as {known}: the files have the same hashes; give --id to keep a second copy")
         self.id = known
-
-
-@dataclass(frozen=True)
-class _Given:
-    """The files, by view: names for messages, raw bytes, scrubbed bytes, and what the scrubbed bytes say; ``packed``: how they came."""
-
-    names: dict[str, str]
-    raw: dict[str, bytes]
-    scrubbed: dict[str, bytes]
-    texts: dict[str, Source]
-    report: dict[str, int]
-    packed: tuple[str, ...]
-
-    @property
-    def first(self) -> Source:
-        """The query, or the list alone."""
-        return next(iter(self.texts.values()))
-
-    @property
-    def query(self) -> Document | None:
-        text = self.texts.get(VIEW_QUERY)
-        return text if isinstance(text, Document) else None
-
-    @property
-    def driver(self) -> str | None:
-        return None if self.query is None else self.query.get("driver_version")
 
 
 def run(
@@ -139,19 +118,30 @@ def run_contents(
     already, KnownError for ones that were imported under a proposed id; UsageError for more contents than
     views; GateError for a capture whose driver node would no longer print another capture of the workspace.
     """
-    given = _read(contents, edited=edited)
+    return run_given(space, reading.read(contents, edited=edited), name, origin, propose=propose, earlier=earlier)
+
+
+def run_given(
+    space: Workspace, given: Given, name: str | None, origin: captures.Source, *, propose: bool = False, earlier: Side | None = None, new: bool = True
+) -> Imported:
+    """As `run_contents`, of what is read already; without ``new`` the same files may come in under another proposed id."""
     for _ in range(ATTEMPTS - 1):
         with contextlib.suppress(staging.MovedError):
-            return _run(space, given, name, origin, propose=propose, earlier=earlier)
-    return _run(space, given, name, origin, propose=propose, earlier=earlier)
+            return _run(space, given, name, origin, propose=propose, earlier=earlier, new=new)
+    return _run(space, given, name, origin, propose=propose, earlier=earlier, new=new)
 
 
-def _run(space: Workspace, given: _Given, name: str | None, origin: captures.Source, *, propose: bool, earlier: Side | None) -> Imported:
+def propose_id(space: Workspace, given: Given, taken: Collection[str]) -> str:
+    """The id of a capture that has none given: the first that is not ``taken``."""
+    return naming.propose(given.products, given.driver, _products(space), taken)
+
+
+def _run(space: Workspace, given: Given, name: str | None, origin: captures.Source, *, propose: bool, earlier: Side | None, new: bool) -> Imported:
     """One attempt; MovedError where another import was quicker to change the driver nodes that this one began with, or to take its id."""
     staging.sweep(space)
-    if name is None:
-        _check_new(space, given)
-    chosen = name or naming.propose(source.names(given.first), given.driver, _products(space), staging.taken(space))
+    if name is None and new:
+        check_new(space, given)
+    chosen = name or propose_id(space, given, staging.taken(space))
     again = captures.exists(space.captures, chosen)
     if not again:
         staging.check_free(space, chosen)
@@ -160,7 +150,7 @@ def _run(space: Workspace, given: _Given, name: str | None, origin: captures.Sou
         made = _make(staged, given, chosen)
         notes = (*_notes(given), *made.notes, *([] if given.query is None else joining.missing(given.query, VIEW_LIST in given.texts)))
         _write(staged, given, chosen, _origin(space, chosen, origin, again=again), notes)
-        if given.first.kind != EDITED:
+        if given.kind != EDITED:
             _baseline(staged, given, chosen)
         cases = check.check(staged, [chosen], ruled=rules.of(space))
         compared = None if earlier is None else succession.follow(earlier, sides.of_texts(staged, chosen, given.texts))
@@ -168,19 +158,20 @@ def _run(space: Workspace, given: _Given, name: str | None, origin: captures.Sou
         neighbours.hold(staged, space, [chosen], node)
         if again or propose:
             findings = sum(len(case.findings) for case in cases)
-            written = proposing.reimport(staged, space, chosen, node, findings, lambda: _check_name(space, name, chosen))
+            by = "import" if given.recorded is None else "record"
+            written = proposing.reimport(staged, space, chosen, node, findings, lambda: _check_name(space, name, chosen), by)
         else:
             written = _settle(staged, space, name, chosen, node)
     return Imported(
         id=chosen,
-        kind=given.first.kind,
+        kind=given.kind,
         driver=given.driver,
         readings=made.readings,
         states=made.states,
         unmodelled=made.unmodelled,
         scrubbed={family: count for family, count in given.report.items() if count},
         learnt=learnt,
-        residue=[f"line {left.line}: {left.family}: {left.text}" for data in given.scrubbed.values() for left in scrub.residue(data)],
+        residue=[f"line {left.line}: {left.family}: {left.text}" for data in given.kept() for left in scrub.residue(data)],
         cases=cases,
         written=written,
         pending=again or propose,
@@ -188,6 +179,8 @@ def _run(space: Workspace, given: _Given, name: str | None, origin: captures.Sou
         notes=(*notes, *_doctype(space, given)),
         deferrals=made.deferrals,
         reasons=made.reasons,
+        explained=made.explained,
+        residual=made.residual,
     )
 
 
@@ -219,9 +212,9 @@ def _origin(space: Workspace, name: str, given: captures.Source, *, again: bool)
     return given
 
 
-def _check_new(space: Workspace, given: _Given) -> None:
+def check_new(space: Workspace, given: Given) -> None:
     """The same files under a second proposed name would be an id twice; a name given with ``--id`` says that this is wanted."""
-    hashes = {view: golden_reader.sha256(data) for view, data in given.raw.items()}
+    hashes = given.raw
     for stored in [*sorted(space.captures.glob("*/sidecar.yaml")), *sorted(space.root.glob(f"{pending.FOLDER}/*/captures/*/sidecar.yaml"))]:
         try:
             if not all(digest.encode() in stored.read_bytes() for digest in hashes.values()):
@@ -233,20 +226,20 @@ def _check_new(space: Workspace, given: _Given) -> None:
             raise KnownError(sidecar.id, "imported" if stored.parent.parent == space.captures else "pending")
 
 
-def _make(staged: Workspace, given: _Given, name: str) -> Made:
+def _make(staged: Workspace, given: Given, name: str) -> Made:
     """Derive the profile and write it; one that cannot be made from a capture changed by hand is left out, and a note says why."""
     try:
-        due = making.due(given.texts, name, staged.root)
+        due = making.due(given.texts, name, staged.root, given.recorded)
     except InputError as error:
-        raise InputError(f"{given.names[source.view(given.first)]}: {error}") from None
+        raise InputError(f"{next(iter(given.names.values()))}: {error}") from None
     if isinstance(due, str):
-        leaves = source.leaves(given.first)
+        leaves = [leaf for text in list(given.texts.values())[:1] for leaf in source.leaves(text)]
         return Made("", {"elements": len(leaves), "redacted": len(source.redacted(leaves))}, {}, {}, {}, (f"no profile: {due}",))
     goldens.write_whole(staged.profile_path(name), due.text.encode())
     return due
 
 
-def _doctype(space: Workspace, given: _Given) -> list[str]:
+def _doctype(space: Workspace, given: Given) -> list[str]:
     """A DTD that no other driver of the tree names: nothing hangs on it, but whoever gave the file should know."""
     named = None if given.query is None else given.query.doctype
     tree = drivers.load(space.root)
@@ -258,34 +251,11 @@ def _doctype(space: Workspace, given: _Given) -> list[str]:
     )
 
 
-def _read(given: list[Content], *, edited: bool) -> _Given:
-    """Tell apart, scrub together, read again."""
-    contents: dict[str, bytes] = {}
-    views: dict[str, str] = {}
-    for one in given:
-        text = source.read(one.data, one.name, edited=edited)
-        view = source.view(text)
-        if view in views:
-            raise UsageError(f"{one.name}: {views[view]} is a capture of the same view ({view}); one import takes a query, a list, or one of each")
-        source.check_texts(text, one.data, one.name)
-        views[view] = one.name
-        contents[view] = one.data
-    ordered = {view: contents[view] for view in (VIEW_QUERY, VIEW_LIST) if view in contents}
-    cleaned = scrub.scrub(ordered)
-    texts = {view: source.read(cleaned.files[view], views[view], edited=edited) for view in ordered}
-    query, rows = texts.get(VIEW_QUERY), texts.get(VIEW_LIST)
-    if isinstance(query, Document) and not edited:
-        source.check_identity(query, views[VIEW_QUERY])
-    if isinstance(query, Document) and isinstance(rows, Listing):
-        joining.join(query, rows, (views[VIEW_QUERY], views[VIEW_LIST]))
-    return _Given(views, ordered, dict(cleaned.files), texts, cleaned.report, tuple(note for one in given for note in one.notes))
-
-
 def _products(space: Workspace) -> dict[str, str]:
     return {**naming.products(shipped("profiles") / "boards.yaml"), **naming.products(space.profiles / "boards.yaml")}
 
 
-def _learn(staged: Workspace, space: Workspace, given: _Given) -> Learnt | None:
+def _learn(staged: Workspace, space: Workspace, given: Given) -> Learnt | None:
     """Write the node of a version that the tree does not fully explain; whether a version is told at all is for the profile to say."""
     if given.query is None or given.driver is None:
         return None
@@ -301,22 +271,20 @@ def _learn(staged: Workspace, space: Workspace, given: _Given) -> Learnt | None:
     return learnt
 
 
-def _write(staged: Workspace, given: _Given, name: str, origin: captures.Source, notes: tuple[str, ...]) -> None:
+def _write(staged: Workspace, given: Given, name: str, origin: captures.Source, notes: tuple[str, ...]) -> None:
     """Write the capture and its golden."""
-    kind = given.first.kind
-    views = {
-        view: captures.View(golden_reader.sha256(given.raw[view]), golden_reader.sha256(given.scrubbed[view]), len(given.scrubbed[view]))
-        for view in given.texts
-    }
+    kind = given.kind
+    hashes, extra = given.hashes(), given.recorded
+    views = {view: captures.View(part.raw, part.scrubbed, len(given.scrubbed[view])) for view, part in hashes.items()}
     counts = {family: count for family, count in given.report.items() if count}
-    sidecar = captures.Sidecar(name, kind, given.driver, views, origin, counts, notes)
-    captures.write(staged.captures, captures.Capture(sidecar, dict(given.texts)))
-    goldens.write(
-        staged.golden, goldens.make(name, kind, given.raw, given.scrubbed, "import", "taken from the bytes of the file when it was imported")
-    )
+    sidecar = captures.Sidecar(name, kind, given.driver, views, origin, counts, notes, None if extra is None else extra.taken)
+    beside = () if extra is None else (extra.answers, extra.runs, extra.timeline)
+    captures.write(staged.captures, captures.Capture(sidecar, dict(given.texts), *beside))
+    by, why = ("import", "taken from the bytes of the file when it was imported") if extra is None else ("record", "taken as the node gave it")
+    goldens.write(staged.golden, goldens.Golden(name, kind, hashes, by, why, recorded=extra is not None))
 
 
-def _baseline(staged: Workspace, given: _Given, name: str) -> None:
+def _baseline(staged: Workspace, given: Given, name: str) -> None:
     """Accept the render of `-L` where the capture has the query alone: name and UUID, which the query's golden holds to the hardware."""
     if given.query is None or VIEW_LIST in given.texts:
         return
@@ -325,5 +293,5 @@ def _baseline(staged: Workspace, given: _Given, name: str) -> None:
     baselines.write(staged.golden, baselines.Baselines(name, {VIEW_LIST: baselines.digest(rendered.data)}, "import", why))
 
 
-def _notes(given: _Given) -> tuple[str, ...]:
+def _notes(given: Given) -> tuple[str, ...]:
     return (*given.packed, *(f"line {note.line}: {note.what}" for text in given.texts.values() for note in text.notes))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.stages.compare import baselines, check, rules
-from harness.stages.importing import making, staging
+from harness.stages.importing import given, making, staging
 from harness.stages.render import serving
 from harness.stages.review import proposing
 from harness.stores import captures, pending
@@ -61,7 +61,7 @@ def run(space: Workspace, names: list[str]) -> list[Rederived]:
 def _derive(staged: Workspace, space: Workspace, name: str) -> None:
     """Profile and baseline of one capture, into ``staged``; one changed by hand has no baseline, and no profile where none can be made."""
     capture = captures.load(space.captures, name)
-    due = making.due(capture.texts, name, staged.root)
+    due = making.due(capture.texts, name, staged.root, given.recorded_of(capture))
     if isinstance(due, str):
         return
     write_whole(staged.profile_path(name), due.text.encode())

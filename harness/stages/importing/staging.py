@@ -44,7 +44,7 @@ def stage(space: Workspace) -> Iterator[Workspace]:
                 folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=space.root))
                 stack.enter_context(_held(folder))
             stack.callback(shutil.rmtree, folder, ignore_errors=True)
-            _fill(space, folder)
+            fill(space, folder)
         except OSError as error:
             raise MissingError(f"{space.root}: cannot be written: {error.strerror}") from error
         try:
@@ -53,7 +53,15 @@ def stage(space: Workspace) -> Iterator[Workspace]:
             raise type(error)(str(error).replace(str(folder), str(space.root))) from error
 
 
-def _fill(space: Workspace, folder: Path) -> None:
+@contextlib.contextmanager
+def elsewhere() -> Iterator[Workspace]:
+    """An empty workspace outside any other, removed at the end: for what shall be made and shown, and not kept."""
+    with tempfile.TemporaryDirectory(prefix="nvparity-") as folder:
+        yield Workspace(Path(folder).resolve())
+
+
+def fill(space: Workspace, folder: Path) -> None:
+    """Make ``folder`` a workspace with the driver nodes of ``space``."""
     for name in ("captures", "golden", "profiles/drivers"):
         (folder / name).mkdir(parents=True)
     for node in sorted((space.profiles / "drivers").glob("*.yaml")):

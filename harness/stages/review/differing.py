@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.stages.importing import source
-from harness.stores import captures, pending
+from harness.stores import captures, golden_reader, pending
 from harness.tables import strictyaml
 from harness.text import transcript
 
@@ -80,9 +80,18 @@ def entries(path: Path, data: bytes | None) -> dict[str, str]:
     """Path -> text of what a file says; empty for None."""
     if data is None:
         return {}
+    if path.suffix == ".txt" and path.name not in (captures.TRANSCRIPT, captures.LISTING):
+        return _plain(path, data)
     if path.suffix == ".txt":
         return dict(source.leaves(transcript.load(data.decode(errors="replace"), str(path))))
     return dict(_flat(strictyaml.load(data, str(path)).value, ""))
+
+
+def _plain(path: Path, data: bytes) -> dict[str, str]:
+    """Answers by call; the lines of any other text by their number."""
+    if path.name == captures.ANSWERS:
+        return dict(golden_reader.leaves(data))
+    return {f"line {number}": line for number, line in enumerate(data.decode(errors="replace").splitlines(), 1)}
 
 
 def _file(space: Workspace, proposal: Proposal, change: Change) -> FileChange:
@@ -92,7 +101,8 @@ def _file(space: Workspace, proposal: Proposal, change: Change) -> FileChange:
         space.root / pending.place(proposal.id) / path if change.new is not None else None,
     )
     read = [entries(path, strictyaml.read_file(side) if side is not None and side.is_file() else None) for side in sides]
-    unit = "readings" if path.name in (captures.TRANSCRIPT, captures.LISTING) else _UNITS[path.parts[0]]
+    texts = {captures.TRANSCRIPT: "readings", captures.LISTING: "readings", captures.ANSWERS: "answers"}
+    unit = texts.get(path.name) or ("lines" if path.suffix == ".txt" else _UNITS[path.parts[0]])
     return FileChange(change, unit, tuple(lines(read[0], read[1])))
 
 

@@ -18,6 +18,8 @@ from harness.words.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+MOVING = (b"id", b"recorded", b"sha256")
+"""How lines start whose content moves from one recording to the next."""
 MADE = "made"
 """In a staged workspace: the folder in which proposals are put together."""
 
@@ -58,28 +60,44 @@ def lay_down(staged: Workspace, proposals: Sequence[Proposal]) -> None:
         folder.rename(target)
 
 
-def reimport(
-    staged: Workspace, space: Workspace, name: str, node: str | None, findings: int, ready: Callable[[], object] = lambda: None
-) -> list[Path]:
-    """Propose what an import made of ``name``, and the driver node ``node`` that it learnt; the proposal's folder.  ``ready``: as in `propose`.
+class SameError(InputError):
+    """What was made again is what is there already."""
 
-    Raises InputError where it gives what is there already.
+
+def reimport(
+    staged: Workspace, space: Workspace, name: str, node: str | None, findings: int, ready: Callable[[], object] = lambda: None, by: str = "import"
+) -> list[Path]:
+    """Propose what an import made of ``name``, and the driver node ``node`` that it learnt; the proposal's folder.
+    ``ready``: as in `propose`; ``by``: the command that made it.
+
+    Raises SameError where it gives what is there already, but for what moves from one recording to the next.
     """
     places = staging.places(space, name)
     if node is not None:
         places.insert(0, Path("profiles", "drivers", f"{node}.yaml"))
     found = changes(staged, space, places)
-    if not found:
-        raise InputError(f"{space.captures / name}: exists, and this import gives the same files; for a second copy choose another id with --id")
-    return propose(staged, space, [Proposal(name, "import", _why(found, name), findings, tuple(found))], ready=ready)
+    if all(_still(staged, space, change) for change in found):
+        raise SameError(f"{space.captures / name}: exists, and this {by} gives the same files; for a second copy choose another id with --id")
+    return propose(staged, space, [Proposal(name, by, _why(found, name, by), findings, tuple(found))], ready=ready)
 
 
-def _why(found: list[Change], name: str) -> str:
+def _still(staged: Workspace, space: Workspace, change: Change) -> bool:
+    """Whether a file is the same but for lines that say that they move from one recording to the next."""
+    if change.kind != pending.CHANGED:
+        return False
+    texts = [(root / change.file).read_bytes().splitlines() for root in (space.root, staged.root)]
+    old, new = ([line for line in text if not line.startswith(MOVING)] for text in texts)
+    return old == new
+
+
+def _why(found: list[Change], name: str, by: str) -> str:
     """In words, what about a capture is another now."""
     files = {Path(change.file).name if change.file.startswith("captures/") else change.file for change in found}
     if any(change.old is None and change.file == f"captures/{name}/sidecar.yaml" for change in found):
-        return "first import"
+        return f"first {by}"
     parts = []
+    if "answers.txt" in files:
+        parts.append("other answers")
     if files & {"transcript.txt", "listing.txt"} or f"golden/{name}.yaml" in files:
         parts.append("other bytes")
     elif "sidecar.yaml" in files:
@@ -90,7 +108,7 @@ def _why(found: list[Change], name: str) -> str:
         parts.append("another baseline")
     if any(file.startswith("profiles/drivers/") for file in files):
         parts.append("another driver node")
-    return "import again: " + ", ".join(parts)
+    return f"{by} again: " + ", ".join(parts)
 
 
 def _files(space: Workspace, place: Path) -> list[str]:

@@ -63,8 +63,8 @@ def _gpus(space: Workspace, name: str) -> int | None:
     path = space.golden / f"{name}.yaml"
     if path.is_file():
         return max(len(hashes.readings.gpus) for hashes in goldens.load(path).views.values())
-    texts = captures.load(space.captures, name).texts.values()
-    return max(len(golden_reader.read(text.to_bytes()).gpus) for text in texts)
+    texts = captures.load(space.captures, name).bytes().values()
+    return max(len(golden_reader.read(text).gpus) for text in texts)
 
 
 def _profile(space: Workspace, entry: Entry) -> Entry:

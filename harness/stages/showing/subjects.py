@@ -101,12 +101,15 @@ def _made(space: Workspace, text: Source, path: Path) -> Profile | None:
 
 def _capture(space: Workspace, name: str) -> Subject:
     capture = captures.load(space.captures, name)
-    first = next(iter(capture.texts.values()))
+    first = next(iter(capture.texts.values()), None)
     path = space.profile_path(name)
     profile = profiles.load(path) if path.is_file() else None
     version = capture.sidecar.driver or (profile.driver_version if profile is not None else None)
     driver = None if version is None else drivers.load(space.root).resolve(version)
-    return Subject(name, f"capture {name}", lambda: first, profile, driver)
+    if first is not None:
+        return Subject(name, f"capture {name}", lambda: first, profile, driver)
+    printed = f"render of {name}, which has answers alone"
+    return Subject(name, printed, lambda: source.read(serving.render(path, space).data, printed), profile, driver)
 
 
 def _profile(space: Workspace, path: Path) -> Subject:

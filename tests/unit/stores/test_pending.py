@@ -76,7 +76,7 @@ def test_a_proposal_reaches_nothing_but_its_capture_and_driver_nodes(file: str, 
     [
         ("format: 1", "format: 7", "proposal.yaml:1: format 7 needs a newer nvparity"),
         ("id: a", "id: b", "`id` is the folder's name"),
-        ("by: derive", "by: hand", "`by` one of import, derive, migrate"),
+        ("by: derive", "by: hand", "`by` one of import, record, derive, migrate"),
         ("why:", "wy:", "'wy' is no key here .did you mean 'why'"),
         ("  to: null", "  to: x", "`from` and `to` are sha256"),
         ("findings: null", "findings: many", "proposal.yaml:5: `findings` is how many there were, or null"),

@@ -201,14 +201,14 @@ def test_what_moves_in_a_recordings_profile_stands_on_one_line():
     origin = {"capture": "t4-x1_550.163.01", "driver": "550.163.01", "layout": "550.163.01"}
     clock = {"mode": "frozen", "at": "2026-01-31T12:00:00Z"}
     document = {"format": 1, "version": "1.0", "system": {"driver_version": "550.163.01", "num_devices": 1}, "clock": clock, "origin": origin}
-    text = profiles.dump(profiles.recorded(document))
+    text = profiles.recorded(profiles.dump(document))
     assert text.split("\n")[2] == 'recorded: {capture: t4-x1_550.163.01, at: "2026-01-31T12:00:00Z"}'
     other = {**document, "clock": {"mode": "frozen", "at": "2026-02-01T12:00:00Z"}, "origin": {**origin, "capture": "t4-x1_550.163.01_2"}}
-    pairs = zip(text.split("\n"), profiles.dump(profiles.recorded(other)).split("\n"), strict=True)
+    pairs = zip(text.split("\n"), profiles.recorded(profiles.dump(other)).split("\n"), strict=True)
     assert [one[:9] for one, two in pairs if one != two] == ["recorded:"]
     read, plain = profiles.parse(text.encode()), profiles.parse(profiles.dump(document).encode())
     assert (read.clock, read.origin) == (plain.clock, plain.origin)
-    assert profiles.dump(profiles.recorded(document)) == text
+    assert profiles.recorded(profiles.dump(document)) == text
 
 
 def test_what_moves_is_said_once_and_an_origin_names_its_capture():

@@ -1,0 +1,81 @@
+"""``nvparity record``: a node with a driver becomes capture, profile and golden."""
+
+from __future__ import annotations
+
+import os
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from harness.cli import options
+from harness.stages import smi
+from harness.stages.importing import sources
+from harness.stages.recording import pipeline
+from harness.stages.recording.taking import Node
+from harness.stages.recording.viewing import Camera
+from harness.stores.workspace import Workspace, check_id
+from harness.tables import views
+from harness.words.errors import EXIT_GATE, EXIT_PARITY, MissingError
+
+
+@click.command("record")
+@click.option("--id", "name", metavar="ID", help="Name of the capture: letters, digits, '.', '_', '-' (default: <board>-x<count>_<driver>).")
+@click.option("--mode", type=click.Choice(pipeline.MODES), default=pipeline.NEW, show_default=True, help="What becomes of an ID that is there.")
+@click.option("--views", "wanted", metavar="NAMES", default=views.ALL, show_default=True, help="Names between commas, all, or none: answers alone.")
+@click.option("--smi", "binary", metavar="PATH", type=click.Path(), help="The node's nvidia-smi (default: the first on PATH).")
+@click.option("--library", metavar="PATH", type=click.Path(), help="The node's libnvidia-ml.so.1 (default: the one that the loader finds).")
+@click.option("--source", metavar="TEXT", help="Where the node stands: repository=... licence=..., or words.")
+@options.ci
+@options.root
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON instead of in words.")
+def command(
+    name: str | None,
+    mode: str,
+    wanted: str,
+    binary: str | None,
+    library: str | None,
+    source: str | None,
+    root: str | None,
+    *,
+    ci: bool | None,
+    as_json: bool,
+) -> int:
+    """Record this node: every view of nvidia-smi and the answer of every getter of NVML. Nothing is set, reset, created or destroyed.
+
+    Identifiers are replaced before anything is written. `-q -x` and `-L` must be whole; what became of any other view is recorded and named.
+    Modes: new takes the next free id (one given with --id must be free); once leaves a recording that is there alone; refresh proposes what differs
+    (nvparity review); none asks and reports and writes nothing. Exit status 0 is parity of the mock with the node.
+    """
+    from harness.cli import consoles
+    from harness.reports import recorded
+
+    space = Workspace.find(root)
+    if mode != pipeline.NOTHING:
+        options.refuse_in_ci(ci, space, "record")
+    chosen = None if name is None else check_id(name)
+    listed = views.select(wanted)
+    node = _node(Path(binary) if binary else None, Path(library) if library else None, with_views=bool(listed))
+    done = pipeline.run(space, node, listed, chosen, mode, sources.parse(source))
+    if as_json:
+        options.emit("-", lambda: recorded.to_json(done))
+    else:
+        recorded.show(done, space.root, consoles.Whole(sys.stdout))
+    return EXIT_PARITY if done.made is None or done.made.parity else EXIT_GATE
+
+
+def _node(binary: Path | None, library: Path | None, *, with_views: bool) -> Node:
+    """This node, with its own clock and environment."""
+    from harness.stages.answers import replaying
+
+    def clock() -> datetime:
+        return datetime.now(UTC)
+
+    camera = None
+    if with_views:
+        try:
+            camera = Camera(smi.node_smi(binary, os.environ), os.environ, clock, library)
+        except MissingError as error:
+            raise MissingError(f"{error}; --views none records the answers alone") from None
+    return Node(lambda: replaying.record_library(library or smi.LIBRARY_NAME), camera, clock, os.geteuid() == 0)

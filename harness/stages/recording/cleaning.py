@@ -1,0 +1,120 @@
+"""Identifiers out of a recording: its texts and answers together, so that one value has one placeholder in all of them.
+
+An answer's values are laid out as elements of a text of their own, are scrubbed there with the texts of the views, and go back where they were.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from harness.text import scrub
+from mocklib import getters
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from mocklib.answers import Recording
+    from mocklib.binding import Answer
+
+    Change = Callable[[str, str], str]
+    """Element and text -> text."""
+
+_TAGS = {
+    "serial": "serial", "chassis_serial": "serial", "uuid": "uuid", "cluster_uuid": "uuid", "pdi": "pdi", "guid": "guid", "hostname": "hostname",
+    "process_name": "process_name",
+}  # fmt: skip
+"""Kind of identifier (`getters.IDENTIFIERS`) -> the element by whose name scrub knows such a value."""
+_VALUES = "values of answers"
+_OUT = str.maketrans({"<": "\x01", "\n": "\x02", "&": "\x03", ">": "\x04"})
+_BACK = str.maketrans({"\x01": "<", "\x02": "\n", "\x03": "&", "\x04": ">"})
+_GUID_BYTES = 8
+"""Of the sixteen bytes of a fabric GUID, those that count (nvml.h, nvmlPlatformInfo_v2_t)."""
+
+
+@dataclass(frozen=True)
+class Cleaned:
+    """A node's ``files`` by name and its ``answers``, scrubbed; ``report``: distinct values replaced, by family of identifiers."""
+
+    files: dict[str, bytes]
+    answers: Recording
+    report: dict[str, int]
+
+
+@dataclass
+class _Values:
+    """The texts of answers to be scrubbed, each once; then what became of them."""
+
+    listed: dict[tuple[str, str], None] = field(default_factory=dict)
+    cleaned: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def note(self, tag: str, text: str) -> str:
+        self.listed.setdefault((tag, text))
+        return text
+
+    def look_up(self, tag: str, text: str) -> str:
+        return self.cleaned[tag, text]
+
+    def text(self) -> bytes:
+        lines = (f"<{tag}>{text.translate(_OUT)}</{tag}>\n" for tag, text in self.listed)
+        return "".join(lines).encode("utf-8", "surrogateescape")
+
+    def take(self, data: bytes) -> None:
+        lines = data.decode("utf-8", "surrogateescape").split("\n")[:-1]
+        for (tag, text), line in zip(self.listed, lines, strict=True):
+            self.cleaned[tag, text] = line.removeprefix(f"<{tag}>").removesuffix(f"</{tag}>").translate(_BACK)
+
+
+def clean(files: Mapping[str, bytes], answers: Recording) -> Cleaned:
+    """``files`` (texts by name, ``q-x`` first) and ``answers`` of one node without identifiers; what is a placeholder already stays.
+
+    Texts of answers are looked at whatever they are of; the list of getters says which other values are identifiers: numbers, bytes, texts of no
+    shape that tells.
+    """
+    values = _Values()
+    _mapped(answers, values.note)
+    first, rest = dict(list(files.items())[:2]), dict(list(files.items())[2:])
+    found = scrub.scrub({**first, _VALUES: values.text(), **rest})
+    cleaned = dict(found.files)
+    values.take(cleaned.pop(_VALUES))
+    return Cleaned(cleaned, _mapped(answers, values.look_up), found.report)
+
+
+def _mapped(answers: Recording, change: Change) -> Recording:
+    """``answers`` with ``change`` in place of every text, and of every number and bytes that the list marks."""
+    return {asked: _answer(asked.function, answer, change) for asked, answer in answers.items()}
+
+
+def _answer(function: str, answer: Answer, change: Change) -> Answer:
+    if not answer.out:
+        return answer
+    known = getters.getters().get(function)
+    kinds = {} if known is None else known.identifier
+    return replace(answer, out={name: _value(kinds, name, value, change) for name, value in answer.out.items()})
+
+
+def _value(kinds: Mapping[str, str], name: str, value: Any, change: Change) -> Any:
+    """A value of an answer: ``name`` is that of its parameter or member; members of lists are named ``list.member``."""
+    if isinstance(value, dict):
+        return {key: _value(kinds, f"{name}.{key}", part, change) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_value(kinds, name, part, change) for part in value]
+    kind = kinds.get(name)
+    if isinstance(value, str):
+        return change(_TAGS[kind] if kind else name.rpartition(".")[2].partition("[")[0], value)
+    if kind is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        return int(change(_TAGS[kind], f"0x{value:016x}"), 16)
+    return _bytes(kind, value, change) if isinstance(value, bytes) else value
+
+
+def _bytes(kind: str, value: bytes, change: Change) -> bytes:
+    """Bytes as what they say: text with zeros behind it, or a number in hexadecimal digits, of a GUID in as many as nvidia-smi prints."""
+    if kind in ("chassis_serial", "serial"):
+        plain, end, rest = value.partition(b"\0")
+        text = change(_TAGS[kind], plain.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+        return (text + end + rest)[: len(value)]
+    size = _GUID_BYTES if kind == "guid" and not any(value[_GUID_BYTES:]) else len(value)
+    text_of = change(_TAGS[kind], ("0x" if size == _GUID_BYTES else "") + value[:size].hex())
+    return bytes.fromhex(text_of.removeprefix("0x")).ljust(len(value), b"\0")

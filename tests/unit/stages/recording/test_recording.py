@@ -1,0 +1,196 @@
+"""A recording in a workspace: whole or not at all, by mode, without an identifier, taken over elsewhere as it is."""
+
+from __future__ import annotations
+
+import random
+import shutil
+
+import pytest
+
+from harness.stages.compare import check
+from harness.stages.importing import bundle, folder
+from harness.stages.recording import pipeline
+from harness.stages.review import deciding, differing
+from harness.stores import captures, goldens, pending
+from harness.stores.workspace import Workspace
+from harness.tables import views
+from harness.words.errors import InputError
+from mocklib.answers import Asked
+from mocklib.binding import Answer
+from tests.unit.stages.recording.conftest import T4, node_of
+
+ALL = views.load()
+NOWHERE = captures.Source()
+SERIAL = Asked("nvmlDeviceGetSerial", 0)
+
+
+@pytest.fixture
+def space(tmp_path):
+    (tmp_path / "space").mkdir()
+    return Workspace(tmp_path / "space")
+
+
+@pytest.fixture
+def record(space, printed, nvidia_smi, t4_answers):
+    """``record(mode, name)``: the node into ``space``, as it is by then."""
+
+    def run(mode="new", name=None, answers=None, wanted=ALL):
+        program = nvidia_smi(printed) if wanted else None
+        return pipeline.run(space, node_of(program, answers or t4_answers), wanted, name, mode, NOWHERE)
+
+    return run
+
+
+def files(space):
+    return {str(path.relative_to(space.root)): path.read_bytes() for path in sorted(space.root.rglob("*")) if path.is_file()}
+
+
+def still(data):
+    return [line for line in data.splitlines() if not line.startswith((b"id", b"recorded", b"sha256", b"| "))]
+
+
+def test_a_recording_is_capture_profile_and_golden_and_its_mock_answers_alike(record, space, t4_answers):
+    done = record()
+    assert (done.outcome, done.id, done.contradictions) == ("wrote", T4, ())
+    assert done.made.parity
+    assert done.made.explained + sum(done.made.residual.values()) == len(t4_answers)
+    capture = captures.load(space.captures, T4)
+    assert capture.answers == t4_answers
+    assert {"q-x", "L", "answers"} == set(capture.sidecar.views) == set(goldens.load(space.golden / f"{T4}.yaml").views)
+    assert all(case.parity for case in check.check(space, [T4]))
+
+
+def test_the_same_node_gives_the_same_bundle_but_for_lines_that_say_that_they_move(record, space, tmp_path):
+    record()
+    first = files(space)
+    shutil.rmtree(space.root)
+    space.root.mkdir()
+    record()
+    second = files(space)
+    assert first.keys() == second.keys()
+    assert all(still(first[name]) == still(second[name]) for name in first)
+
+
+def test_mode_new_takes_the_next_free_id_and_refuses_one_that_is_there(record, space):
+    assert [record().id, record().id] == [T4, f"{T4}_2"]
+    before = files(space)
+    with pytest.raises(InputError, match="exists; choose another id"):
+        record(name=T4)
+    assert files(space) == before
+
+
+def test_mode_once_leaves_a_recording_that_is_there_alone(record, space):
+    assert record("once").outcome == "wrote"
+    before = files(space)
+    assert (record("once").outcome, record("once", name=T4).outcome) == ("left alone", "left alone")
+    assert files(space) == before
+
+
+def test_mode_refresh_proposes_what_differs_and_nothing_else(record, space, t4_answers):
+    record()
+    before = files(space)
+    assert record("refresh").outcome == "same"
+    assert files(space) == before
+    changed = {**t4_answers, Asked("nvmlDeviceGetNumGpuCores", 0): Answer(0, {"numCores": 2560})}
+    done = record("refresh", answers=changed)
+    assert done.outcome == "proposed"
+    assert pending.ids(space) == [T4]
+    assert {name: data for name, data in files(space).items() if not name.startswith(".pending")} == before
+    proposal = pending.load(space, T4)
+    assert proposal.by == "record"
+    assert "other answers" in proposal.why
+    shown = {change.change.file: change for change in differing.of(space, proposal)}
+    answered = shown[f"captures/{T4}/answers.txt"]
+    (line,) = answered.lines
+    assert (line.path, line.old, line.new) == ("gpu/nvmlDeviceGetNumGpuCores", "NOT_SUPPORTED", 'SUCCESS {"numCores":2560}')
+    deciding.accept(space, [T4], "somebody")
+    assert captures.load(space.captures, T4).answers == changed
+    assert [(case.findings, case.drift) for case in check.check(space, [T4]) if not case.parity] == []
+
+
+def test_mode_none_asks_and_reports_and_writes_nothing(record, space, nvidia_smi, printed):
+    done = record("none")
+    assert (done.outcome, done.id, done.made.parity) == ("not written", T4, True)
+    assert files(space) == {}
+    assert list(space.root.iterdir()) == []
+
+
+def test_a_recording_that_is_not_whole_leaves_nothing(record, space, printed):
+    printed["-L"] = (0, b"", b"")
+    with pytest.raises(InputError, match=r"view L\): printed nothing"):
+        record()
+    assert list(space.root.iterdir()) == []
+
+
+def secrets(random_number: random.Random) -> dict[str, str]:
+    digits = "".join(random_number.choice("0123456789") for _ in range(12))
+    word = "".join(random_number.choice("bcdfghklmnprstvz") for _ in range(9))
+    uuid = f"{random_number.getrandbits(128) | 1 << 127:032x}"
+    return {
+        "serial": f"1{digits}", "uuid": f"GPU-{uuid[:8]}-{uuid[8:12]}-{uuid[12:16]}-{uuid[16:20]}-{uuid[20:]}",
+        "pdi": f"{random_number.getrandbits(64) | 1 << 63:016x}", "user": f"u{word}", "host": f"h{word}",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_no_identifier_of_any_view_or_answer_is_found_in_the_tree(record, space, printed, t4_answers, t4_query, seed):
+    secret = secrets(random.Random(seed))
+    process = f"/home/{secret['user']}/run --host={secret['host']}"
+    query = t4_query.replace(b"<serial>0000000000001<", f"<serial>{secret['serial']}<".encode())
+    query = query.replace(b"GPU-00000000-0000-0000-0000-000000000000", secret["uuid"].encode())
+    query = query.replace(b"<pdi>0x0000000000000001<", f"<pdi>0x{secret['pdi']}<".encode())
+    assert all(secret[name].encode() in query for name in ("serial", "uuid", "pdi"))
+    printed["-q -x"] = (0, query, f"warning on {secret['uuid']}\n".encode())
+    printed["-L"] = (0, f"GPU 0: Tesla T4 (UUID: {secret['uuid']})\n".encode(), b"")
+    text = f"{secret['serial']}, {secret['uuid']}, 0x{secret['pdi']} {process} ...{secret['user'][3:]}/run\n".encode()
+    for arguments in (*(name for name in printed if name not in ("-q -x", "-L") and not name.startswith("--help")), "*"):
+        printed[arguments] = (printed[arguments][0], printed[arguments][1] + text, text)
+    answers = {
+        **t4_answers,
+        SERIAL: Answer(0, {"serial": secret["serial"]}),
+        Asked("nvmlDeviceGetUUID", 0): Answer(0, {"uuid": secret["uuid"]}),
+        Asked("nvmlDeviceGetPdi", 0, (("pdi.version", 1),)): Answer(0, {"pdi.version": 16777232, "pdi.value": int(secret["pdi"], 16)}),
+        Asked("nvmlSystemGetProcessName", None, (("pid", 77),)): Answer(0, {"name": process}),
+    }
+    done = record(answers=answers)
+    assert done.made.residue == []
+    tree = b"\0".join(files(space).values())
+    wanted = [secret["serial"], secret["uuid"][4:], secret["uuid"][4:12], secret["pdi"], str(int(secret["pdi"], 16)), secret["user"], secret["host"]]
+    assert [name for name in (*wanted, secret["user"][3:]) if name.encode() in tree] == []
+    said = (space.captures / T4 / "answers.txt").read_text()
+    assert 'nvmlDeviceGetSerial = SUCCESS {"serial":"0000000000001"}' in said
+    assert "0000000000001, " in captures.load(space.captures, T4).runs["topo-m"].text.decode()
+
+
+def test_a_bundle_made_elsewhere_is_taken_over_as_it_is(record, space, tmp_path):
+    record()
+    (tmp_path / "home").mkdir()
+    home = Workspace(tmp_path / "home")
+    names = bundle.find(space.root)
+    outcomes = list(folder.recordings(home, space.root, names))
+    assert [(one.outcome, one.id, one.status) for one in outcomes] == [("imported", T4, 0)]
+    assert files(home) == files(space)
+    assert [one.outcome for one in folder.recordings(home, space.root, names)] == ["already there"]
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "said"),
+    [
+        ("answers.txt", '"serial":"0000000000001"', '"serial":"1320716012345"', "another sha256 than the sidecar has"),
+        ("transcript.txt", "product_name: Tesla T4", "product_name: Tesla T5", "another sha256 than the sidecar has"),
+        ("views/topo-m.txt", "as it is", "1320716012345", "not the text that was recorded"),
+        ("views.yaml", "stderr: ''", "stderr: 'on GPU-3f2a9c71-5b0e-4d1a-9f67-8c2e1d0b4a55'", "looks like a real identifier"),
+    ],
+)
+def test_a_bundle_that_was_changed_is_refused_and_nothing_of_it_is_taken(record, space, tmp_path, file, old, new, said):
+    record()
+    path = space.captures / T4 / file
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    (tmp_path / "home").mkdir()
+    home = Workspace(tmp_path / "home")
+    outcomes = list(folder.recordings(home, space.root, bundle.find(space.root)))
+    assert [(one.outcome, one.status) for one in outcomes] == [("refused", 3)]
+    assert said in outcomes[0].reason
+    assert list(home.root.iterdir()) == []
