@@ -9,7 +9,7 @@ import pytest
 
 from harness.stages.compare import check
 from harness.stages.importing import bundle, folder
-from harness.stages.recording import pipeline
+from harness.stages.recording import cleaning, pipeline
 from harness.stages.review import deciding, differing
 from harness.stores import captures, goldens, pending
 from harness.stores.workspace import Workspace
@@ -21,7 +21,7 @@ from tests.unit.stages.recording.conftest import T4, node_of
 
 ALL = views.load()
 NOWHERE = captures.Source()
-SERIAL = Asked("nvmlDeviceGetSerial", 0)
+SERIAL, PDI = Asked("nvmlDeviceGetSerial", 0), Asked("nvmlDeviceGetPdi", 0, (("pdi.version", 1),))
 
 
 @pytest.fixture
@@ -122,6 +122,15 @@ def test_a_recording_that_is_not_whole_leaves_nothing(record, space, printed):
     assert list(space.root.iterdir()) == []
 
 
+def test_answers_alone_are_a_recording(record, space, t4_answers):
+    done = record(wanted=())
+    assert (done.outcome, done.id) == ("wrote", T4)
+    capture = captures.load(space.captures, T4)
+    assert (capture.texts, capture.answers) == ({}, t4_answers)
+    assert {path.name for path in (space.captures / T4).iterdir()} == {"sidecar.yaml", "answers.txt"}
+    assert all(case.parity for case in check.check(space, [T4]))
+
+
 def secrets(random_number: random.Random) -> dict[str, str]:
     digits = "".join(random_number.choice("0123456789") for _ in range(12))
     word = "".join(random_number.choice("bcdfghklmnprstvz") for _ in range(9))
@@ -149,7 +158,7 @@ def test_no_identifier_of_any_view_or_answer_is_found_in_the_tree(record, space,
         **t4_answers,
         SERIAL: Answer(0, {"serial": secret["serial"]}),
         Asked("nvmlDeviceGetUUID", 0): Answer(0, {"uuid": secret["uuid"]}),
-        Asked("nvmlDeviceGetPdi", 0, (("pdi.version", 1),)): Answer(0, {"pdi.version": 16777232, "pdi.value": int(secret["pdi"], 16)}),
+        PDI: Answer(0, {"pdi.version": 16777232, "pdi.value": int(secret["pdi"], 16)}),
         Asked("nvmlSystemGetProcessName", None, (("pid", 77),)): Answer(0, {"name": process}),
     }
     done = record(answers=answers)
@@ -194,3 +203,14 @@ def test_a_bundle_that_was_changed_is_refused_and_nothing_of_it_is_taken(record,
     assert [(one.outcome, one.status) for one in outcomes] == [("refused", 3)]
     assert said in outcomes[0].reason
     assert list(home.root.iterdir()) == []
+
+
+def test_an_answer_that_was_not_scrubbed_where_it_was_recorded_is_refused(record, space, tmp_path, t4_answers, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(cleaning, "clean", lambda files, answers: cleaning.Cleaned(dict(files), answers, {}))
+        record(answers={**t4_answers, PDI: Answer(0, {"pdi.version": 16777232, "pdi.value": 0x9A1B3C4D5E6F7081})}, wanted=())
+    (tmp_path / "home").mkdir()
+    outcomes = list(folder.recordings(Workspace(tmp_path / "home"), space.root, bundle.find(space.root)))
+    assert 'nvmlDeviceGetPdi {"pdi.version":1} answers what looks like a real identifier' in outcomes[0].reason
+    assert str(0x9A1B3C4D5E6F7081) not in outcomes[0].reason
+    assert files(Workspace(tmp_path / "home")) == {}
