@@ -82,5 +82,3 @@ def test_a_mock_contradicts_no_reading_of_its_own_capture(name: str) -> None:
     judged = [reading for reading in judge.readings if judge.asks(reading) is not None]
     silent = [reading.row for reading in judged if judge.answered(reading) is None]
     assert len(silent) < len(judged) / 4, sorted(set(map(str, silent)))
-
-
