@@ -24,7 +24,7 @@ SHOWN = 20
 
 def show(done: Recording, root: Path, console: Console) -> None:
     """Print ``done`` on ``console``: its views as a table, then a fact a line; paths are shown from ``root``."""
-    if done.take is None:
+    if done.take is None or done.outcome == "left alone":
         console.print(Text(f"{done.id}: there already, left alone"))
         return
     console.print(Text(_head(done)))
@@ -54,7 +54,6 @@ def to_json(done: Recording) -> dict[str, Any]:
         "views": views,
         "answers": _codes(done),
         "moved": list(recorded.taken.moved),
-        "contradictions": list(done.contradictions),
         "explained": None if done.made is None else done.made.explained,
         "residual": None if done.made is None else dict(done.made.residual),
         "scrubbed": {family: count for family, count in done.take.given.report.items() if count},
@@ -109,15 +108,12 @@ def _lines(done: Recording, root: Path) -> Iterator[str]:
     else:
         report = {family: count for family, count in done.take.given.report.items() if count}
         yield "  scrubbed: " + (", ".join(f"{family} {count}" for family, count in report.items()) or "nothing to scrub")
-    yield from _listed("contradiction", list(done.contradictions))
     yield f"  {_end(done)}"
 
 
 def _end(done: Recording) -> str:
     if done.outcome == "same":
         return f"same: nothing but times and hashes differs from {done.id}; nothing was written"
-    if done.outcome == "left alone":
-        return f"left alone: {done.id} is there already; nothing was written"
     if done.outcome == "not written":
         return "mode none: nothing was written"
     assert done.made is not None

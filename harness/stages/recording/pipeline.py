@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from harness.stages.answers import contradicting
 from harness.stages.importing import pipeline, staging
 from harness.stages.importing.pipeline import Imported
 from harness.stages.recording import taking
 from harness.stages.review import proposing
 from harness.stores import captures
-from harness.tables import drivers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,14 +29,13 @@ class Recording:
     """What `run` did.
 
     ``outcome``: wrote, proposed, same (a refresh that gives what is there), left alone (``once``: nothing was asked, ``take`` is None) or not
-    written; ``id``: the capture's; ``made``: the import; ``contradictions``: readings that our rows make otherwise of the answers, one line each.
+    written; ``id``: the capture's; ``made``: the import, with its proof.
     """
 
     outcome: str
     id: str
     take: Take | None = None
     made: Imported | None = None
-    contradictions: tuple[str, ...] = ()
 
 
 def run(space: Workspace, node: Node, wanted: Sequence[View], name: str | None, mode: str, origin: captures.Source) -> Recording:
@@ -53,26 +50,16 @@ def run(space: Workspace, node: Node, wanted: Sequence[View], name: str | None, 
     take = taking.take(node, wanted)
     first = pipeline.propose_id(space, take.given, ()) if name is None else name
     there = captures.exists(space.captures, first)
-    found = _contradictions(space, take)
     if mode == ONCE and there:
         return Recording(LEFT, first, take)
     if mode == NOTHING:
         with staging.elsewhere() as copy:
             staging.fill(space, copy.root)
-            return Recording(DRY, first, take, pipeline.run_given(copy, take.given, first, origin), found)
+            return Recording(DRY, first, take, pipeline.run_given(copy, take.given, first, origin))
     chosen = name if mode == NEW else first
     try:
         made = pipeline.run_given(space, take.given, chosen, origin, new=False)
     except proposing.SameError:
-        return Recording(SAME, first, take, None, found)
-    return Recording(PROPOSED if made.pending else WROTE, made.id, take, made, found)
+        return Recording(SAME, first, take)
+    return Recording(PROPOSED if made.pending else WROTE, made.id, take, made)
 
-
-def _contradictions(space: Workspace, take: Take) -> tuple[str, ...]:
-    """Readings of the query that our rows make otherwise of the answers; one that moved is none."""
-    given = take.given
-    if given.query is None or given.recorded is None or given.driver is None:
-        return ()
-    driver = drivers.load(space.root).resolve(given.driver)
-    told = contradicting.find(given.recorded.answers, given.query, driver, take.second, given.recorded.taken.moved)
-    return tuple(map(str, told))

@@ -65,6 +65,7 @@ def test_a_view_that_does_not_end_is_ended_and_said_to_be_late(printed, nvidia_s
     ],
 )
 def test_a_recording_whose_query_or_list_is_not_whole_says_which_and_why(printed, nvidia_smi, t4_answers, arguments, given, said):
+    """BL-071: nothing printed, or the list alone failed: the recorder says which, and does not end well with half of it."""
     printed[arguments] = given
     with pytest.raises(InputError, match=said):
         taking.take(node_of(nvidia_smi(printed), t4_answers), ALL)
