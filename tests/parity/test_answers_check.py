@@ -114,6 +114,12 @@ def test_the_answers_of_a_recording_are_a_row_of_their_own(made: Made, t4: tuple
     assert found["q-x"].findings == []
 
 
+def test_a_recording_without_texts_has_the_one_row(made: Made) -> None:
+    found = cases(made(alone=True))
+    assert list(found) == [VIEW_ANSWERS]
+    assert (found[VIEW_ANSWERS].findings, found[VIEW_ANSWERS].layout) == ([], "595.91.07")
+
+
 def test_each_answer_that_the_mock_gives_otherwise_is_one_finding(made: Made, t4: tuple[captures.Capture, Recording]) -> None:
     found = cases(made(profile_of=warmer(t4[1])))
     assert set(told(found[VIEW_ANSWERS])) == {("changed", f"gpu[0]/{call}") for call in READERS}

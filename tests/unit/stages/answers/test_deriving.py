@@ -114,6 +114,16 @@ def test_of_two_calls_the_function_wins_over_the_field_id(tree):
         assert made.counts["unheld"] == 0
 
 
+def test_of_two_functions_the_one_that_nvidia_smi_asks_is_believed(tree):
+    answers = {
+        asked("nvmlDeviceGetClock", clockType=0, clockId=1): Answer(0, {"clockMHz": 1980}),
+        asked("nvmlDeviceGetApplicationsClock", clockType=0): Answer(DEPRECATED),
+    }
+    for order in (answers, dict(reversed(answers.items()))):
+        made = device(derived(order, tree, version="550.163.01"))
+        assert made.states == {"clocks.graphics_app": State.DEPRECATED}
+
+
 def test_a_field_id_says_the_key_where_no_function_does(tree):
     made = derived(field(186, 68_920), tree)
     assert device(made).values["power.instant_draw_mw"] == 68_920
