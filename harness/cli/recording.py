@@ -67,7 +67,7 @@ def command(
 
 def _node(binary: Path | None, library: Path | None, *, with_views: bool) -> Node:
     """This node, with its own clock and environment."""
-    from harness.stages.answers import replaying
+    from harness.stages.recording import asking
 
     def clock() -> datetime:
         return datetime.now(UTC)
@@ -78,4 +78,4 @@ def _node(binary: Path | None, library: Path | None, *, with_views: bool) -> Nod
             camera = Camera(smi.node_smi(binary, os.environ), os.environ, clock, library)
         except MissingError as error:
             raise MissingError(f"{error}; --views none records the answers alone") from None
-    return Node(lambda: replaying.record_library(library or smi.LIBRARY_NAME), camera, clock, os.geteuid() == 0)
+    return Node(lambda: asking.ask(library), camera, clock, os.geteuid() == 0)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import io
+import json
 import random
 import shutil
 
 import pytest
+from rich.console import Console
 
+from harness.reports import recorded
 from harness.stages.compare import check
 from harness.stages.importing import bundle, folder
 from harness.stages.recording import cleaning, pipeline
@@ -224,3 +228,19 @@ def test_an_answer_that_was_not_scrubbed_where_it_was_recorded_is_refused(record
     assert 'nvmlDeviceGetPdi {"pdi.version":1} answers what looks like a real identifier' in outcomes[0].reason
     assert str(0x9A1B3C4D5E6F7081) not in outcomes[0].reason
     assert files(Workspace(tmp_path / "home")) == {}
+
+
+def test_the_summary_names_what_became_of_each_view_and_where_it_was_written(record, space):
+    done = record()
+    out = io.StringIO()
+    recorded.show(done, space.root, Console(file=out, width=300))
+    text = out.getvalue()
+    for line in ("driver 595.91.07, nvidia-smi 595.91.07, asked not as root", "No MIG-supported devices found.", "without a text: nvlink-s, mig-lgip",
+                 f"wrote captures/{T4}", "parity: "):  # fmt: skip
+        assert line in text, line
+    told = recorded.to_json(done)
+    assert json.loads(json.dumps(told)) == told
+    assert (told["outcome"], told["views"]["mig-lgip"]["outcome"], told["answers"]["SUCCESS"] > 100) == ("wrote", "refused", True)
+    left = io.StringIO()
+    recorded.show(record("once"), space.root, Console(file=left, width=300))
+    assert left.getvalue() == f"{T4}: there already, left alone\n"
