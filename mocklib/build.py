@@ -133,7 +133,7 @@ def generate(folder: Path) -> Path:
     write(folder / "zz_generated_names.c", names.source())
     write(folder / "zz_generated_handlers.h", emit.handler_prototypes(header, table))
     write(folder / "zz_generated_exports.c", emit.exports(header, table))
-    write(folder / "zz_generated_parameters.c", emit.NOTE + recorded.source(header))
+    write(folder / "zz_generated_parameters.c", emit.NOTE + recorded.source(header, table))
     write(folder / pythonside.SIGNATURES, pythonside.signatures(header))
     pythonside.write_cffi(header, folder)
     write(stamp, wanted)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from mocklib import fields as tables
 from mocklib.calls import STRUCT_LISTS
 from mocklib.gen.arguments import HANDLE_KINDS, Arguments, arguments_of, required_pointers
+from mocklib.gen.handlers import Handler
 from mocklib.gen.header import Function, Header, Param
 from mocklib.questions import UNRECORDED
 
@@ -53,7 +56,7 @@ def parameters(function: Function, header: Header) -> list[str]:
     return [_parameter(function, param, roles) for param in function.params]
 
 
-def source(header: Header) -> str:
+def source(header: Header, handlers: Mapping[str, Handler]) -> str:
     """``zz_generated_parameters.c``, in the order of the functions' numbers."""
     rows: list[str] = []
     starts = [0]
@@ -63,12 +66,19 @@ def source(header: Header) -> str:
     numbers = ", ".join(map(str, starts))
     lines = "\n".join(rows)
     listed = "\n".join(_rows(header))
+    countable = ", ".join(str(int(_countable(name, handlers.get(name)))) for name in tables.since())
     return (
         '#include "nvp.h"\n\n'
         f"const struct nvp_parameter nvp_parameters[] = {{\n{lines}\n}};\n\n"
         f"const uint16_t nvp_parameters_of[NVP_FUNCTION_COUNT + 1] = {{{numbers}}};\n\n"
-        f"const struct nvp_rows nvp_rows[] = {{\n{listed}\n}};\n\nconst unsigned int nvp_rows_count = sizeof nvp_rows / sizeof nvp_rows[0];\n"
+        f"const struct nvp_rows nvp_rows[] = {{\n{listed}\n}};\n\nconst unsigned int nvp_rows_count = sizeof nvp_rows / sizeof nvp_rows[0];\n\n"
+        f"const unsigned char nvp_countable[NVP_FUNCTION_COUNT] = {{{countable}}};\n"
     )
+
+
+def _countable(name: str, handler: Handler | None) -> bool:
+    """Whether a call of a function may be one that nothing known answers: no handler, a key without a field, an entry without a row."""
+    return handler is None or bool(handler.by) or name in CODE_PER_ENTRY
 
 
 def _rows(header: Header) -> list[str]:

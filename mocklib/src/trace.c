@@ -54,10 +54,10 @@ bool nvp_format(char *buffer, size_t size, const char *format, ...)
 void nvp_set_flags(void)
 {
     const uint16_t *gates = nvp_image ? (const uint16_t *)(const void *)((const unsigned char *)nvp_image + nvp_image->gates.offset) : NULL;
-    const unsigned int always = (nvp_tracing ? NVP_FLAG_TRACE : 0) | (nvp_counting ? NVP_FLAG_COUNTED : 0);
     for (unsigned int i = 0; i < NVP_FUNCTION_COUNT; i++) {
         const unsigned int gated = nvp_initialised() && gates && gates[i] ? NVP_FLAG_GATE : 0;
-        nvp_flag[i] = (unsigned char)(gated | always);
+        const unsigned int counted = nvp_counting && nvp_countable[i] ? NVP_FLAG_COUNTED : 0;
+        nvp_flag[i] = (unsigned char)(gated | counted | (nvp_tracing ? NVP_FLAG_TRACE : 0));
     }
     if (nvp_initialised())
         nvp_flag_recorded();
