@@ -85,7 +85,9 @@ def outcome(made: Imported) -> str:
     ground = "bytes equal" if all(case.bytes == "equal" for case in made.cases) else "readings equal"
     kept = len(made.unmodelled) + sum(made.deferrals.values())
     verbatim = f", {kept} printed verbatim" if kept else ""
-    return f"parity: rendered from the mock library, {ground}, {exact} elements exact{verbatim}"
+    moved = sum(case.counts.moved for case in made.cases)
+    aside = f", {moved} moved while they were recorded" if moved else ""
+    return f"parity: rendered from the mock library, {ground}, {exact} elements exact{verbatim}{aside}"
 
 
 def _node(made: Imported) -> Iterator[str]:
