@@ -9,6 +9,7 @@ import functools
 import re
 
 from harness.tables import drivers
+from mocklib.answers import RETURN_CODES
 
 UUID = "uuid"
 SERIAL = "serial"
@@ -25,7 +26,9 @@ _SURE = 6
 """Serials shorter than this cannot be told from their placeholders."""
 
 _MASKED = re.compile(rb"redacted|removed|masked|hidden|elided|anonymi[sz]ed|\.\.\.|\xe2\x80\xa6|[*?#]{2}|x{3}", re.IGNORECASE)
-_ABSENT = frozenset({b"", b"n/a", b"[n/a]", b"none", b"null", b"unknown", b"not supported", b"[not supported]", b"unknown error", b"err!"})
+_ABSENT = frozenset(
+    {b"", b"n/a", b"[n/a]", b"none", b"null", b"unknown", b"not supported", b"[not supported]", b"unknown error", b"err!", b"missing"}
+)
 _DIGIT = re.compile(rb"[0-9]")
 _NAME = {USER: b"user", HOST: b"host"}
 
@@ -44,9 +47,10 @@ def is_absent(value: bytes) -> bool:
 
 @functools.cache
 def _states() -> frozenset[bytes]:
-    """What drivers print in place of a value they cannot give (a serial that is not permitted), in lower case."""
+    """What drivers print in place of a value they cannot give (a serial that is not permitted) and the names of NVML's codes, in lower case."""
     tree = drivers.load()
-    return frozenset(text.lower().encode() for version in tree.versions() for text in tree.resolve(version).texts.values())
+    printed = {text for version in tree.versions() for text in tree.resolve(version).texts.values()}
+    return frozenset(text.lower().encode() for text in {*printed, *RETURN_CODES.values()})
 
 
 def canonical(family: str, value: bytes) -> bytes:

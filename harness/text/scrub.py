@@ -54,9 +54,24 @@ def residue(data: bytes) -> list[Residue]:
     found: list[Residue] = []
     places = _places(data)
     for number in sorted(_suspects(Sweep([_line(place) for place in places]), places)):
+        line = _resolve(_line(places[number]))
         real = [hit for hit in _find(places[number]) if placeholders.number_of(hit.family, hit.value) is None and not _short(hit)]
+        real = [hit for hit in real if not _spelled(line, hit)]
         found.extend(Residue(number + 1, hit.family, hit.value.decode("utf-8", "backslashreplace")) for hit in real)
     return found
+
+
+_BYTES = b'{"hex":"'
+
+
+def _spelled(line: bytes, hit: Hit) -> bool:
+    """Is ``hit`` the placeholder of a GUID or of a text, spelt as the bytes of an answer: with what stands behind it in its array?"""
+    if hit.family != placeholders.UUID or not line[: hit.start].endswith(_BYTES) or len(hit.value) != 32:
+        return False
+    guid, rest = hit.value[:16], hit.value[16:]
+    text = bytes.fromhex(hit.value.decode()).rstrip(b"\0")
+    known = placeholders.number_of(placeholders.SERIAL, text) if text.isascii() else None
+    return known is not None or (not rest.strip(b"0") and placeholders.number_of(placeholders.HEX, guid) is not None)
 
 
 def _short(hit: Hit) -> bool:

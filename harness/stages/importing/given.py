@@ -98,11 +98,12 @@ class Given:
             return source.names(self.first)
         return [] if self.recorded is None else self.recorded.names
 
-    def kept(self) -> list[bytes]:
-        """Every text that is written in some way: scrubbed, all of it."""
-        runs = [] if self.recorded is None else self.recorded.runs.values()
-        beside = [part for run in runs for part in (run.text, run.stderr.encode("utf-8", "backslashreplace")) if part]
-        return [*self.scrubbed.values(), *beside]
+    def kept(self) -> dict[str, bytes]:
+        """Every text that is written in some way, by what messages call it: scrubbed, all of it."""
+        runs = {} if self.recorded is None else self.recorded.runs
+        texts = {f"view {view}": run.text for view, run in runs.items() if run.text}
+        said = {f"stderr of view {view}": run.stderr.encode("utf-8", "backslashreplace") for view, run in runs.items() if run.stderr}
+        return {**{self.names[view]: data for view, data in self.scrubbed.items()}, **texts, **said}
 
     def hashes(self) -> dict[str, goldens.Hashes]:
         """What the golden keeps of each view."""

@@ -171,7 +171,7 @@ def _run(space: Workspace, given: Given, name: str | None, origin: captures.Sour
         unmodelled=made.unmodelled,
         scrubbed={family: count for family, count in given.report.items() if count},
         learnt=learnt,
-        residue=[f"line {left.line}: {left.family}: {left.text}" for data in given.kept() for left in scrub.residue(data)],
+        residue=[f"line {left.line}: {left.family}: {left.text}" for data in given.kept().values() for left in scrub.residue(data)],
         cases=cases,
         written=written,
         pending=again or propose,

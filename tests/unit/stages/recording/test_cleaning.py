@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from harness.stages.recording import cleaning
+from harness.text import answers as answers_text
+from harness.text import scrub
 from mocklib.answers import Asked
 from mocklib.binding import Answer
 
@@ -90,6 +92,16 @@ def test_what_is_scrubbed_is_scrubbed_to_itself():
     once = cleaning.clean(files, ANSWERS)
     twice = cleaning.clean(once.files, once.answers)
     assert (twice.files, twice.answers, twice.report) == (once.files, once.answers, {})
+
+
+def test_a_text_of_answers_holds_no_residue_when_they_are_scrubbed_and_some_when_not():
+    codes = (Answer(3), Answer(4), Answer(6), Answer(13, {}, missing=True))
+    refused = {Asked("nvmlDeviceGetSerial", gpu): answer for gpu, answer in enumerate(codes, 1)}
+    cluster = {Asked("nvmlDeviceGetGpuFabricInfo", 0): ANSWERS[Asked("nvmlDeviceGetGpuFabricInfo", 0)]}
+    done = cleaning.clean({}, {**ANSWERS, **refused})
+    assert scrub.residue(answers_text.dump(done.answers).encode()) == []
+    assert [left.family for left in scrub.residue(answers_text.dump(cluster).encode())] == ["uuid"]
+    assert {left.family for left in scrub.residue(answers_text.dump(ANSWERS).encode())} >= {"uuid", "serial"}
 
 
 def test_an_absent_identifier_is_none():
