@@ -1,4 +1,4 @@
-"""``nvparity import``: files that nvidia-smi wrote become boards."""
+"""``nvparity import``: files that nvidia-smi wrote, and answers documents of other tools, become boards."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ def command(
     """Import what nvidia-smi wrote: a query (`nvidia-smi -q -x`), a list (`nvidia-smi -L`), or both of one node.
 
     '-' is standard input. A file may be packed with gzip, or be a bug report that holds the XML. Of a folder every capture is imported,
-    each told apart by its bytes; a MANIFEST.tsv in it says where they come from. A folder that `nvparity record` filled on a node is taken over
+    each told apart by its bytes; a MANIFEST.tsv in it says where they come from. An answers document of DCGM's NVML injection is known by its
+    content, too, and becomes a capture of exactly the answers it holds. A folder that `nvparity record` filled on a node is taken over
     as it is.
 
     Identifiers are replaced before anything is written. What the driver tree does not know of this driver version becomes a node of the

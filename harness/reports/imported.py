@@ -19,6 +19,9 @@ _OPERATIONS = (("add", "gained"), ("remove", "lost"), ("rename", "renamed"), ("m
 def lines(made: Imported, root: Path) -> Iterator[str]:
     """What was read, replaced, written and proven, one line a fact; paths are shown from ``root``."""
     yield f"{made.id}: {made.kind}, driver {made.driver or 'not said'}"
+    if made.explained or made.residual:
+        answers = made.explained + sum(made.residual.values())
+        yield f"  answers {answers}: explained by keys {made.explained}, residual {answers - made.explained}"
     yield from facts(made, root)
     yield f"  {outcome(made)}"
     if made.compared is not None:
@@ -33,7 +36,9 @@ def facts(made: Imported, root: Path, *, dry: bool = False) -> Iterator[str]:
     apart = {kind: readings.get(kind, 0) for kind in ("unmodelled", "redacted", "deferred")}
     reasons = f" ({table.reasons(made.deferrals)})" if made.deferrals else ""
     modelled = readings["elements"] - sum(apart.values())
-    yield f"  elements {readings['elements']}: " + ", ".join(f"{kind} {count}" for kind, count in {"modelled": modelled, **apart}.items()) + reasons
+    if readings["elements"] or not made.explained:
+        counts = {"modelled": modelled, **apart}
+        yield f"  elements {readings['elements']}: " + ", ".join(f"{kind} {count}" for kind, count in counts.items()) + reasons
     if made.states:
         yield "  states: " + ", ".join(f"{count} x {text!r}" for text, count in made.states.items())
     yield "  scrubbed: " + (", ".join(f"{family} {count}" for family, count in made.scrubbed.items()) or "nothing to scrub")
@@ -63,6 +68,8 @@ def to_json(made: Imported) -> dict[str, Any]:
         "states": made.states,
         "unmodelled": made.unmodelled,
         "reasons": made.reasons,
+        "explained": made.explained,
+        "residual": dict(made.residual),
         "deferrals": made.deferrals,
         "scrubbed": made.scrubbed,
         "node": None if made.learnt is None else {"version": made.learnt.version, "changes": list(made.learnt.changes), "gains": made.learnt.gains},

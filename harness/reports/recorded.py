@@ -40,7 +40,7 @@ def to_json(done: Recording) -> dict[str, Any]:
     """``done`` as JSON, version 1, with the import's."""
     found: dict[str, Any] = {"version": document.VERSION, "id": done.id, "outcome": done.outcome}
     recorded = None if done.take is None else done.take.given.recorded
-    if done.take is None or recorded is None:
+    if done.take is None or recorded is None or recorded.taken is None:
         return found
     views = {
         view: {"command": list(run.command), "status": run.status, "outcome": done.take.outcomes[view], "said": done.take.said.get(view, "")}
@@ -98,7 +98,7 @@ def _lines(done: Recording, root: Path) -> Iterator[str]:
     odd = [view for view, outcome in done.take.outcomes.items() if outcome != "whole"]
     if odd:
         yield f"  without a text: {', '.join(odd)}"
-    moved = done.take.given.recorded.taken.moved if done.take.given.recorded is not None else ()
+    moved = done.take.given.recorded.moved if done.take.given.recorded is not None else ()
     if moved:
         yield from _listed("moved", list(moved))
     if done.made is not None:

@@ -17,6 +17,8 @@ GLOBAL, DEVICE = "Global", "Device"
 FIELD_VALUES = "nvmlDeviceGetFieldValues"
 FIELD_VALUES_KEY = "FieldValues"
 _TABLE = Path(__file__).resolve().parent.parent / "tables" / "dcgm.yaml"
+DROPPED = "a recording drops a time of it, and the document has its answer whole"
+"""Why a function is read and not written."""
 _VERSION = re.compile(r"_v[0-9]+$")
 
 
@@ -116,6 +118,8 @@ def why_not(function: str) -> str:
     key = None if found is None else keys(found[0]).get(found[1])
     if function in left_out() or key is None:
         return left_out().get(function, "no key of the document is its own")
+    if dropped(function):
+        return DROPPED
     return "its key holds the answer of another function" if len(key.functions) > 1 else "no key of the document is its own"
 
 

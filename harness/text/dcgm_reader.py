@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,11 +17,14 @@ from mocklib.answers import Asked, Recording
 from mocklib.binding import Answer
 
 CODE_LIMIT = 1 << 31
+HINTS = 50
+"""Unknown names that the nearest known one is looked up for."""
 DEPTH_LIMIT = 6
 """Arguments inside each other; the longest list of NVML is three."""
 GPU_LIMIT = 4000
 """Devices of an image."""
 Path = tuple["str | int", ...]
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 
 
 def read(data: bytes, name: str) -> Read:
@@ -121,7 +125,7 @@ class _Reader:
     def unknown(self, section: str, name: str) -> str:
         """Why a key that is none of ours is not kept."""
         if name not in self.strange:
-            near = did_you_mean(name, dcgm_keys.keys(section)) if len(self.strange) < 50 else ""
+            near = did_you_mean(name, dcgm_keys.keys(section)) if len(self.strange) < HINTS else ""
             self.strange[name] = dcgm_keys.unsayable(section, name) or f"no getter of the list has this key{near}"
         return self.strange[name]
 
@@ -205,12 +209,19 @@ class _Reader:
 
     def other(self, section: str, node: Any, known: list[str]) -> None:
         """A section whose keys no call of the list answers from."""
-        why = dcgm_keys.table()["sections"].get(section) or f"no section of the document that is known here{did_you_mean(section, known)}"
-        for number, held in enumerate(node.values() if isinstance(node, dict) else ()):
+        why = dcgm_keys.table()["sections"].get(section) or self.unknown_section(section, known)
+        before = len(self.left)
+        for name, held in node.items() if isinstance(node, dict) else ():
             for key in held if isinstance(held, dict) else ():
-                self.left.append(Left(f"{section}.{key}", why, self.document.line((section, list(node)[number], key))))
-        if not any(left.what.startswith(f"{section}.") for left in self.left):
-            self.left.append(Left(section, why, self.document.line((section,))))
+                self.left.append(Left(f"{_name(section)}.{_name(key)}", why, self.document.line((section, name, key))))
+        if len(self.left) == before:
+            self.left.append(Left(_name(section), why, self.document.line((section,))))
+
+    def unknown_section(self, section: str, known: list[str]) -> str:
+        """Why a section of that name is not kept, with the nearest that is known for the first few."""
+        self.strange.setdefault(section, "")
+        near = did_you_mean(section, known) if len(self.strange) < HINTS else ""
+        return f"no section of the document that is known here{near}"
 
     def mapping(self, path: Path, node: Any) -> dict[Any, Any]:
         """``node``, which must be a mapping."""
@@ -224,9 +235,21 @@ class _Reader:
 
     def named(self, path: Path) -> str:
         """A path for messages that go to reports: keys alone, the device left out."""
-        return ".".join(str(part) for number, part in enumerate(path) if not (path[0] == DEVICE and number == 1))
+        return ".".join(_name(part) for number, part in enumerate(path) if not (path[0] == DEVICE and number == 1))
 
     def error(self, path: Path, what: str, key: str = "", valid: Any = ()) -> InputError:
         """A refusal at a place of the document."""
-        shown = ".".join(map(str, path))
-        return InputError(f"{self.document.where(path)}: {shown[:200] or 'the document'} {what}{did_you_mean(key, valid) if key else ''}")
+        shown = self.shown(path)[:200] or "the document"
+        return InputError(f"{self.document.where(path)}: {shown} {what}{did_you_mean(key, valid) if key else ''}")
+
+    def shown(self, path: Path) -> str:
+        """A path for messages: devices by their index, never by their UUID."""
+        parts = [f"GPU {self.gpus[part]}" if part in self.gpus else str(part) for part in path]
+        if path[:1] == (DEVICE,) and len(path) > 1:
+            parts[:2] = [f"{DEVICE}[{self.gpus.get(str(path[1]), '?')}]"]
+        return ".".join(parts)
+
+
+def _name(key: object) -> str:
+    """A key for reports; one that is no name may be an identifier that stands in the wrong place, and is not told."""
+    return str(key) if _NAME.fullmatch(str(key)) else "a key that is no name"

@@ -62,8 +62,8 @@ def struct(shape: shapes.Struct, node: Any, gpus: Mapping[str, int]) -> dict[str
     members = dict(shape.members)
     if not isinstance(node, dict):
         node = _named_by_place(shape, node)
-    if strange := [name for name in node if name not in members]:
-        raise Unfit(f"{shape.name} has no member {str(strange[0])[:60]!r}")
+    if any(name not in members for name in node):
+        raise Unfit(f"a member that {shape.name} has not")
     found: dict[str, Any] = {}
     for name, inner in members.items():
         if name not in node:

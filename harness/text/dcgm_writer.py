@@ -50,7 +50,7 @@ class _Writer:
         tried: set[str] = set()
         for name, key in dcgm_keys.keys(section).items():
             function = self.chosen(key, asked)
-            if function is None:
+            if function is None or dcgm_keys.dropped(function):
                 continue
             tried.add(function)
             nested: dict[Any, Any] = {}

@@ -24,6 +24,6 @@ def text(beside: str | None, recorded: Recorded, name: str, root: Path) -> tuple
     """
     tree = drivers.load(root)
     told = None if beside is None else derive.Derived(beside, ())
-    made = deriving.derive(recorded.answers, tree, text=told, moved=recorded.taken.moved, capture=name)
+    made = deriving.derive(recorded.answers, tree, text=told, moved=recorded.moved, capture=name)
     settled = residual.settle(made.text, recorded.answers, Workspace(root))
-    return profiles.recorded(settled.text), settled.explained, dict(settled.residual)
+    return settled.text if recorded.taken is None else profiles.recorded(settled.text), settled.explained, dict(settled.residual)

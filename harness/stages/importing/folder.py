@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.stages.importing import bundle, doors, manifest, naming, pipeline, source, staging
+from harness.stages.importing import bundle, doors, interchange, manifest, naming, pipeline, source, staging
+from harness.stages.importing.given import Given
 from harness.stores import golden_reader
 from harness.stores.captures import Source as Origin
-from harness.text import joining
+from harness.text import dcgm, joining
 from harness.text.document import Document
 from harness.text.listing import Listing
 from harness.words.errors import EXIT_GATE, InputError, NvparityError, did_you_mean
@@ -47,11 +48,11 @@ class Outcome:
 
 @dataclass(frozen=True)
 class _File:
-    """One file that is a capture: its ``path`` below the folder, what it holds, what that says, where it comes from."""
+    """One file that is a capture or an answers document: its ``path`` below the folder, what it holds, what that says, where it comes from."""
 
     path: str
     content: Content
-    text: Source
+    text: Source | Given
     sha256: str
     origin: Origin
     edited: bool
@@ -171,10 +172,10 @@ def _look(folder: Path, name: str, row: manifest.Row | None, origin: Origin, edi
         return Outcome((name,), REFUSED, reason=_plain(str(error), path), status=error.exit_status)
     data = content.data
     try:
-        text = source.read(data, str(path), edited=edited)
+        text = interchange.given(content) if dcgm.is_one(data) else source.read(data, str(path), edited=edited)
     except InputError as error:
         reason = _plain(str(error), path)
-        if source.meant_as_query(data):
+        if source.meant_as_query(data) or dcgm.is_one(data):
             return Outcome((name,), REFUSED, reason=reason, status=error.exit_status)
         return Outcome((name,), SKIPPED, reason=reason)
     return _File(name, content, text, golden_reader.sha256(data), origin, edited)
@@ -218,7 +219,7 @@ def _joins(query: _File, rows: _File) -> bool:
 
 def _node(file: _File) -> tuple[str, ...]:
     """The UUIDs of the node's GPUs; empty where one is hidden, repeated or made up of zeros."""
-    uuids = source.uuids(file.text)
+    uuids = [] if isinstance(file.text, Given) else source.uuids(file.text)
     told = all(uuids) and len(set(uuids)) == len(uuids)
     return tuple(sorted(uuids)) if told else ()
 
@@ -226,8 +227,11 @@ def _node(file: _File) -> tuple[str, ...]:
 def _order(group: tuple[_File, ...]) -> tuple[object, ...]:
     """By driver, older ones first, then by what is proposed as a name, then by the bytes: the names of the files are not asked."""
     text = group[0].text
-    version = text.get("driver_version") if isinstance(text, Document) else None
-    return (_parts(version), naming.propose(source.names(text), version, {}, ()), [file.sha256 for file in group])
+    if isinstance(text, Given):
+        version, names = text.driver, text.products
+    else:
+        version, names = text.get("driver_version") if isinstance(text, Document) else None, source.names(text)
+    return (_parts(version), naming.propose(names, version, {}, ()), [file.sha256 for file in group])
 
 
 def _parts(version: str | None) -> tuple[int, ...]:

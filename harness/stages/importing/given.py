@@ -26,13 +26,18 @@ DRIVER_CALL, NAME_CALL, COUNT_CALL = "nvmlSystemGetDriverVersion", "nvmlDeviceGe
 @dataclass(frozen=True)
 class Recorded:
     """What a recording has beside texts: the ``answers``, scrubbed, what each view gave (``runs``), how it was ``taken``, how answers moved
-    (``timeline``, where it was sampled).
+    (``timeline``, where it was sampled).  Answers of another tool's document were ``taken`` nobody knows how: None.
     """
 
     answers: Recording
     runs: dict[str, ViewRun]
-    taken: captures.Taken
+    taken: captures.Taken | None
     timeline: TimeLine | None = None
+
+    @property
+    def moved(self) -> tuple[str, ...]:
+        """Paths of the readings that moved while it was made."""
+        return () if self.taken is None else self.taken.moved
 
     @property
     def driver(self) -> str | None:
@@ -114,9 +119,8 @@ class Given:
 
 
 def recorded_of(capture: captures.Capture) -> Recorded | None:
-    """What ``capture`` has beside texts; None of one that is no recording."""
-    taken = capture.sidecar.taken
-    return None if taken is None or capture.answers is None else Recorded(capture.answers, capture.runs, taken, capture.timeline)
+    """What ``capture`` has beside texts; None of one without answers."""
+    return None if capture.answers is None else Recorded(capture.answers, capture.runs, capture.sidecar.taken, capture.timeline)
 
 
 def read(given: list[Content], *, edited: bool) -> Given:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from harness.stages import derive_node, derive_node_file
 from harness.stages.compare import baselines, check, rules, sides, succession
-from harness.stages.importing import doors, making, naming, neighbours, source, sources, staging
+from harness.stages.importing import doors, interchange, making, naming, neighbours, source, sources, staging
 from harness.stages.importing import given as reading
 from harness.stages.importing.making import Made
 from harness.stages.render import serving
@@ -20,7 +20,7 @@ from harness.tables.shipped import shipped
 from harness.text import joining, scrub
 from harness.text.document import EDITED
 from harness.text.transcript import VIEW_LIST
-from harness.words.errors import InputError
+from harness.words.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -118,13 +118,19 @@ def run_contents(
     already, KnownError for ones that were imported under a proposed id; UsageError for more contents than
     views; GateError for a capture whose driver node would no longer print another capture of the workspace.
     """
-    return run_given(space, reading.read(contents, edited=edited), name, origin, propose=propose, earlier=earlier)
+    given = interchange.read(contents, edited=edited) or reading.read(contents, edited=edited)
+    return run_given(space, given, name, origin, propose=propose, earlier=earlier)
 
 
 def run_given(
     space: Workspace, given: Given, name: str | None, origin: captures.Source, *, propose: bool = False, earlier: Side | None = None, new: bool = True
 ) -> Imported:
-    """As `run_contents`, of what is read already; without ``new`` the same files may come in under another proposed id."""
+    """As `run_contents`, of what is read already; without ``new`` the same files may come in under another proposed id.
+
+    Raises UsageError for answers alone that are to be compared with an ``earlier`` capture.
+    """
+    if earlier is not None and not given.texts:
+        raise UsageError("--compare follows what nvidia-smi prints, and the import has answers alone; leave it out")
     for _ in range(ATTEMPTS - 1):
         with contextlib.suppress(staging.MovedError):
             return _run(space, given, name, origin, propose=propose, earlier=earlier, new=new)
@@ -158,7 +164,7 @@ def _run(space: Workspace, given: Given, name: str | None, origin: captures.Sour
         neighbours.hold(staged, space, [chosen], node)
         if again or propose:
             findings = sum(len(case.findings) for case in cases)
-            by = "import" if given.recorded is None else "record"
+            by = "import" if given.recorded is None or given.recorded.taken is None else "record"
             written = proposing.reimport(staged, space, chosen, node, findings, lambda: _check_name(space, name, chosen), by)
         else:
             written = _settle(staged, space, name, chosen, node)
@@ -275,13 +281,14 @@ def _write(staged: Workspace, given: Given, name: str, origin: captures.Source, 
     """Write the capture and its golden."""
     kind = given.kind
     hashes, extra = given.hashes(), given.recorded
+    taken = None if extra is None else extra.taken
     views = {view: captures.View(part.raw, part.scrubbed, len(given.scrubbed[view])) for view, part in hashes.items()}
     counts = {family: count for family, count in given.report.items() if count}
-    sidecar = captures.Sidecar(name, kind, given.driver, views, origin, counts, notes, None if extra is None else extra.taken)
+    sidecar = captures.Sidecar(name, kind, given.driver, views, origin, counts, notes, taken)
     beside = () if extra is None else (extra.answers, extra.runs, extra.timeline)
     captures.write(staged.captures, captures.Capture(sidecar, dict(given.texts), *beside))
-    by, why = ("import", "taken from the bytes of the file when it was imported") if extra is None else ("record", "taken as the node gave it")
-    goldens.write(staged.golden, goldens.Golden(name, kind, hashes, by, why, recorded=extra is not None))
+    by, why = ("import", "taken from the bytes of the file when it was imported") if taken is None else ("record", "taken as the node gave it")
+    goldens.write(staged.golden, goldens.Golden(name, kind, hashes, by, why, recorded=taken is not None))
 
 
 def _baseline(staged: Workspace, given: Given, name: str) -> None:

@@ -143,6 +143,7 @@ LEFT = {
         "Device.ClockInfos",
         "no getter of the list has this key (did you mean 'ClockInfo'?)",
     ),
+    "a key that may be an identifier": ("GPU-c: {FunctionReturn: 0}", "Device.a key that is no name", "no getter of the list has this key"),
     "a setter's key": ("GpuLockedClocks: {FunctionReturn: 0}", "Device.GpuLockedClocks", "no getter of the list has this key"),
     "SUCCESS without a value": ("PowerUsage: {FunctionReturn: 0}", "Device.PowerUsage", "SUCCESS without a ReturnValue"),
     "a number out of range": ("PowerUsage: {FunctionReturn: 0, ReturnValue: 4294967296}", "Device.PowerUsage", "not in the range 0 to 4294967295"),
@@ -166,7 +167,7 @@ LEFT = {
     "a struct with a member that it has not": (
         "UtilizationRates: {FunctionReturn: 0, ReturnValue: {gpu: 1, memory: 2, fan: 3}}",
         "Device.UtilizationRates",
-        "nvmlUtilization_t has no member 'fan'",
+        "a member that nvmlUtilization_t has not",
     ),
     "an argument too few": ("ClockInfo: {FunctionReturn: 3}", "Device.ClockInfo", "nested under 0 arguments; nvmlDeviceGetClockInfo takes 1"),
     "fields of a call that failed": (
@@ -218,25 +219,25 @@ def test_without_order_and_index_the_document_order_is_taken_and_said():
 DAMAGE = {
     "no mapping": ("- Global\n", "node.yaml:1: the document is no mapping"),
     "no section of devices": ("Global: {}\nDevices: {}\n", "node.yaml: no section 'Device'", "'Devices' is in line 2"),
-    "a device that is no mapping": (ONE + "1\n", "node.yaml:6: Device.GPU-a is no mapping"),
-    "an answer that is none": (ONE + "{Name: x}\n  GPU-b: {}\n", "node.yaml:6: Device.GPU-a.Name is no mapping"),
+    "a device that is no mapping": (ONE + "1\n", "node.yaml:6: Device[1] is no mapping"),
+    "an answer that is none": (ONE + "{Name: x}\n  GPU-b: {}\n", "node.yaml:6: Device[1].Name is no mapping"),
     "a misspelt return": (
         ONE + "{Name: {FunctionRetrun: 0}}\n",
-        "node.yaml:6: Device.GPU-a.Name.FunctionRetrun is neither FunctionReturn",
+        "node.yaml:6: Device[1].Name.FunctionRetrun is neither FunctionReturn",
         "(did you mean 'FunctionReturn'?)",
     ),
     "a misspelt value": (
         ONE + "{Name: {FunctionReturn: 0, ReturnValu: x}}\n",
-        "node.yaml:6: Device.GPU-a.Name.ReturnValu stands in an answer",
+        "node.yaml:6: Device[1].Name.ReturnValu stands in an answer",
         "(did you mean 'ReturnValue'?)",
     ),
-    "a return that is no code": (ONE + "{Name: {FunctionReturn: ok}}\n", "node.yaml:6: Device.GPU-a.Name.FunctionReturn is no return code"),
+    "a return that is no code": (ONE + "{Name: {FunctionReturn: ok}}\n", "node.yaml:6: Device[1].Name.FunctionReturn is no return code"),
     "a negative return": (ONE + "{Name: {FunctionReturn: -1}}\n", "is no return code"),
     "a return of 32 bits": (ONE + "{Name: {FunctionReturn: 4294967296}}\n", "is no return code"),
     "a return of a thousand digits": (ONE + f"{{Name: {{FunctionReturn: {'9' * 1000}}}}}\n", "is no return code"),
     "an argument given twice": (
         ONE + "{ClockInfo: {1: {FunctionReturn: 3}, 0x1: {FunctionReturn: 3}}}\n",
-        "node.yaml:6: Device.GPU-a.ClockInfo.0x1 gives arguments a second time",
+        "node.yaml:6: Device[1].ClockInfo.0x1 gives arguments a second time",
     ),
     "a field given twice": (
         ONE + "{FieldValues: {FunctionReturn: 0, ReturnValue: {1: {nvmlReturn: 3}, 0x1: {nvmlReturn: 3}}}}\n",
@@ -249,11 +250,11 @@ DAMAGE = {
     ),
     "seven arguments": (ONE + "{ClockInfo: {1: {1: {1: {1: {1: {1: {1: {FunctionReturn: 3}}}}}}}}}\n", "is nested under 6 arguments"),
     "a device twice in the order": ("Global: {DeviceOrder: [GPU-a, GPU-a]}\nDevice: {}\n", "node.yaml:1: Global.DeviceOrder.1 names a device twice"),
-    "a device that the order lacks": ("Global: {DeviceOrder: [GPU-a]}\nDevice: {GPU-b: {}}\n", "node.yaml:2: Device.GPU-b is not in DeviceOrder"),
+    "a device that the order lacks": ("Global: {DeviceOrder: [GPU-a]}\nDevice: {GPU-b: {}}\n", "node.yaml:2: Device[?] is not in DeviceOrder"),
     "an order that is none": ("Global: {DeviceOrder: GPU-a}\nDevice: {GPU-a: {}}\n", "node.yaml:1: Global.DeviceOrder is no list of UUIDs"),
     "a UUID beside another key": (
         ONE + "{UUID: {FunctionReturn: 0, ReturnValue: GPU-c}}\n",
-        "node.yaml:6: Device.GPU-a.UUID is another than the key",
+        "node.yaml:6: Device[1].UUID is another than the key",
     ),
     "a key twice": (
         NODE + "Device:\n  GPU-a:\n    Name: {FunctionReturn: 3}\n    Name: {FunctionReturn: 3}\n",
