@@ -62,4 +62,3 @@ def run(space: Workspace, node: Node, wanted: Sequence[View], name: str | None, 
     except proposing.SameError:
         return Recording(SAME, first, take)
     return Recording(PROPOSED if made.pending else WROTE, made.id, take, made)
-
