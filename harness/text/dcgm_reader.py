@@ -58,8 +58,7 @@ class _Reader:
         self.order(nodes, devices)
         self.section(GLOBAL, (GLOBAL,), nodes, None)
         for uuid, index in self.gpus.items():
-            if uuid in devices:
-                self.device((DEVICE, uuid), self.mapping((DEVICE, uuid), devices[uuid]), uuid, index)
+            self.device((DEVICE, uuid), self.mapping((DEVICE, uuid), devices.get(uuid, {})), uuid, index)
         for section in root:
             if section not in (GLOBAL, DEVICE):
                 self.other(str(section), root[section], known)
@@ -81,7 +80,7 @@ class _Reader:
             if lost := next((uuid for uuid in devices if uuid not in listed), None):
                 raise self.error((DEVICE, lost), f"is not in {DEVICE_ORDER}, so its index is not known")
             if bare := sum(uuid not in devices for uuid in listed):
-                self.notes.append(f"{bare} devices of {DEVICE_ORDER} have no answers")
+                self.notes.append(f"{bare} devices of {DEVICE_ORDER} have no answers but their UUID")
         if len(order) > GPU_LIMIT:
             raise self.error((DEVICE,), f"holds {len(order)} devices; a node has at most {GPU_LIMIT}")
         self.gpus.update({uuid: index for index, uuid in enumerate(order)})

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 NAMED = 40
 """Keys that a note names, and reasons that have a note; the rest are counted."""
 _DRIVER = Asked("nvmlSystemGetDriverVersion")
+_COUNT = Asked("nvmlDeviceGetCount_v2")
 
 
 def read(contents: Sequence[Content], *, edited: bool) -> Given | None:
@@ -62,9 +63,12 @@ def given(content: Content) -> Given:
 
 
 def _check(said: dcgm.Read, name: str) -> None:
-    """InputError for a document without a GPU, or without a driver version, of which no profile can be made."""
+    """InputError for a document without a GPU, with another number of them than it says, or without its driver: no profile can be made of it."""
     if not said.uuids:
         raise InputError(f"{name}: no devices in it: no board can be made of it")
+    counted = said.recording.get(_COUNT)
+    if counted is not None and not counted.code and counted.out["deviceCount"] != len(said.uuids):
+        raise InputError(f"{name}: Global.Count says {counted.out['deviceCount']}, and the document has {len(said.uuids)} devices: it is not whole")
     answer = said.recording.get(_DRIVER)
     if answer is None or answer.code:
         told = "is missing" if answer is None else f"answered {answers.answer_text(answer)}"

@@ -180,6 +180,8 @@ REFUSED = {
     "a driver that failed": (DOCUMENT.replace("0, ReturnValue: 580.105.08", "9"), 3, "Global.DriverVersion answered DRIVER_NOT_LOADED"),
     "a driver version that is none": (DOCUMENT.replace("580.105.08", "new"), 3, "Global.DriverVersion: "),
     "no devices": ("Global: {DriverVersion: {FunctionReturn: 0, ReturnValue: 580.105.08}}\nDevice: {}\n", 3, "no devices in it"),
+    "a device too few": (DOCUMENT.replace("ReturnValue: 2", "ReturnValue: 3"), 3, "Global.Count says 3, and the document has 2 devices"),
+    "a device too many": (DOCUMENT.replace("ReturnValue: 2", "ReturnValue: 1"), 3, "Global.Count says 1, and the document has 2 devices"),
     "damage": (DOCUMENT.replace("FunctionReturn: 15", "FunctionReturn: x"), 3, ":17: Device[0].EccMode.FunctionReturn is no return code"),
 }
 

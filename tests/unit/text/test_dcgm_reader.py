@@ -203,6 +203,12 @@ def test_a_section_that_is_not_known_is_left_with_the_nearest_that_is():
     assert [(left.what, left.why) for left in found] == [("MigDevices", "no section of the document that is known here (did you mean 'MigDevice'?)")]
 
 
+def test_a_device_of_the_order_without_answers_has_its_uuid():
+    found = dcgm_reader.read(b"Global: {DeviceOrder: [GPU-a, GPU-b]}\nDevice: {GPU-a: {}}\n", "node.yaml")
+    assert found.recording == {Asked("nvmlDeviceGetUUID", index): Answer(0, {"uuid": uuid}) for index, uuid in enumerate(("GPU-a", "GPU-b"))}
+    assert found.notes == ("1 devices of DeviceOrder have no answers but their UUID",)
+
+
 def test_without_an_order_the_answers_to_index_give_it():
     text = "Global: {}\nDevice:\n  GPU-a: {Index: {FunctionReturn: 0, ReturnValue: 1}}\n  GPU-b: {Index: {FunctionReturn: 0, ReturnValue: 0}}\n"
     found = dcgm_reader.read(text.encode(), "node.yaml")
