@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.stages.importing import doors
+from harness.stages.recording import cleaning
 from harness.stores.goldens import write_whole
 from harness.text import placeholders, refusals, scrub
 from harness.text.scrub import Residue, ScrubResult
@@ -70,7 +71,7 @@ def left(files: dict[str, bytes]) -> list[Left]:
     found: list[Left] = []
     for name, data in files.items():
         stored = _STORED.search(data) is not None
-        found += [Left(name, one.line, one.family) for one in scrub.residue(data) if not (stored and _is_ours(one))]
+        found += [Left(name, one.line, one.family) for one in cleaning.residue(data) if not (stored and _is_ours(one))]
     return found
 
 

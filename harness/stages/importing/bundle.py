@@ -10,10 +10,7 @@ from typing import TYPE_CHECKING
 from harness.stages.importing import given as reading
 from harness.stages.recording import cleaning
 from harness.stores import captures, golden_reader, goldens
-from harness.stores.captures import VIEW_ANSWERS
 from harness.stores.workspace import Workspace
-from harness.text import answers as answers_text
-from harness.text import scrub
 from harness.words.errors import InputError
 
 if TYPE_CHECKING:
@@ -68,14 +65,7 @@ def _check_clean(capture: Capture, names: dict[str, str]) -> None:
     runs = {f"{view}.txt": run.text for view, run in capture.runs.items() if run.text is not None}
     stderr = {f"stderr of {view}": run.stderr.encode("utf-8", "backslashreplace") for view, run in capture.runs.items()}
     texts = {names[view]: data for view, data in capture.bytes().items()} | runs | stderr
-    left = [(name, one) for name, data in texts.items() for one in scrub.residue(data)]
+    left = [(name, one) for name, data in texts.items() for one in cleaning.residue(data)]
     if left:
         name, one = left[0]
         raise InputError(f"{name}:{one.line}: holds what looks like a real identifier ({one.family}); record again on the node")
-    if capture.answers is not None:
-        cleaned = cleaning.clean({}, capture.answers)
-        if cleaned.answers != capture.answers:
-            wrong = next(asked for asked, answer in capture.answers.items() if cleaned.answers[asked] != answer)
-            raise InputError(
-                f"{names[VIEW_ANSWERS]}: {answers_text.call(wrong)} answers what looks like a real identifier; record again with this nvparity"
-            )

@@ -12,12 +12,13 @@ from harness.stages.compare import baselines, check, rules, sides, succession
 from harness.stages.importing import doors, interchange, making, naming, neighbours, source, sources, staging
 from harness.stages.importing import given as reading
 from harness.stages.importing.making import Made
+from harness.stages.recording import cleaning
 from harness.stages.render import serving
 from harness.stages.review import proposing
 from harness.stores import captures, goldens, pending
 from harness.tables import drivers
 from harness.tables.shipped import shipped
-from harness.text import joining, scrub
+from harness.text import joining
 from harness.text.document import EDITED
 from harness.text.transcript import VIEW_LIST
 from harness.words.errors import InputError, UsageError
@@ -177,7 +178,7 @@ def _run(space: Workspace, given: Given, name: str | None, origin: captures.Sour
         unmodelled=made.unmodelled,
         scrubbed={family: count for family, count in given.report.items() if count},
         learnt=learnt,
-        residue=[f"line {left.line}: {left.family}: {left.text}" for data in given.kept().values() for left in scrub.residue(data)],
+        residue=[f"line {left.line}: {left.family}: {left.text}" for data in given.kept().values() for left in cleaning.residue(data)],
         cases=cases,
         written=written,
         pending=again or propose,

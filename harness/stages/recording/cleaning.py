@@ -5,16 +5,20 @@ An answer's values are laid out as elements of a text of their own, are scrubbed
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from harness.text import scrub
+from harness.text import answers as answers_text
+from harness.text import placeholders, scrub
+from harness.text.scrub import Residue
+from harness.words.errors import InputError
 from mocklib import getters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from mocklib.answers import Recording
+    from mocklib.answers import Asked, Recording
     from mocklib.binding import Answer
 
     Change = Callable[[str, str], str]
@@ -28,6 +32,10 @@ _TAGS = {
 _VALUES = "values of answers"
 _OUT = str.maketrans({"<": "\x01", "\n": "\x02", "&": "\x03", ">": "\x04"})
 _BACK = str.maketrans({"\x01": "<", "\x02": "\n", "\x03": "&", "\x04": ">"})
+_ANSWERS = re.compile(rb"\Aformat: [0-9]+\n(?:node|gpu[0-9]+) nvml")
+"""How the text of a recording's answers starts."""
+_TIME_LINE = re.compile(rb"\Aformat: [0-9]+\nrecorded: [^\n]*\ninterval_ns: ")
+"""How a time line starts."""
 _GUID_BYTES = 8
 """Of the sixteen bytes of a fabric GUID, those that count (nvml.h, nvmlPlatformInfo_v2_t)."""
 
@@ -78,6 +86,32 @@ def clean(files: Mapping[str, bytes], answers: Recording) -> Cleaned:
     cleaned = dict(found.files)
     values.take(cleaned.pop(_VALUES))
     return Cleaned(cleaned, _mapped(answers, values.look_up), found.report)
+
+
+def residue(data: bytes) -> list[Residue]:
+    """What in ``data``, a text that a capture keeps, still looks like a real identifier.
+
+    In the answers of a recording the call says what a value is (nanoseconds have as many digits as a serial): there it is what `clean` would
+    replace, with the call in place of the value.  A time line holds differences of numbers: digits alone are no serial there.  Any other text is
+    looked at by `scrub.residue`.
+    """
+    if _TIME_LINE.match(data):
+        return [one for one in scrub.residue(data) if not (one.family == placeholders.SERIAL and one.text.isdigit())]
+    if not _ANSWERS.match(data):
+        return scrub.residue(data)
+    try:
+        answers = answers_text.load(data.decode(), "answers")
+    except (InputError, UnicodeDecodeError):
+        return scrub.residue(data)
+    cleaned = clean({}, answers).answers
+    changed = [(number, asked) for number, asked in enumerate(answers, 2) if cleaned[asked] != answers[asked]]
+    return [Residue(number, _family(answers, asked), answers_text.call(asked)) for number, asked in changed]
+
+
+def _family(answers: Recording, asked: Asked) -> str:
+    """The family of the identifier that the answer of ``asked`` holds."""
+    report = clean({}, {asked: answers[asked]}).report
+    return next((family for family, count in report.items() if count), "identifier")
 
 
 def _mapped(answers: Recording, change: Change) -> Recording:

@@ -8,6 +8,7 @@ from harness.text import scrub
 from mocklib.answers import Asked
 from mocklib.binding import Answer
 
+FIRST = Asked("nvmlSystemGetDriverVersion")
 UUID, SERIAL, CHASSIS = "GPU-3f2a9c71-5b0e-4d1a-9f67-8c2e1d0b4a55", "1320716012345", "7261548003917"
 PDI, GUID, CLUSTER, HOST = 0x9A1B3C4D5E6F7081, 0x7F3E2D1C0B9A8875, bytes.fromhex("b1946ac92492d2347c6235b4d2611184"), "rack17-node03"
 QUERY = f"""<gpu id="0">
@@ -112,3 +113,21 @@ def test_an_absent_identifier_is_none():
     }
     done = cleaning.clean({}, absent)
     assert (done.answers, done.report) == (absent, {})
+
+
+def test_a_count_with_as_many_digits_as_a_serial_is_none_in_answers_and_a_serial_is_told_by_its_call():
+    counted = {Asked("nvmlDeviceGetViolationStatus", 0, (("perfPolicyType", 0),)): Answer(0, {"violTime.violationTime": 1652923012345})}
+    assert cleaning.residue(answers_text.dump({FIRST: Answer(0, {"version": "595.91.07"}), **counted}).encode()) == []
+    held = {FIRST: Answer(0, {"version": "595.91.07"}), **counted, Asked("nvmlDeviceGetSerial", 0): Answer(0, {"serial": SERIAL})}
+    assert [(one.line, one.family, one.text) for one in cleaning.residue(answers_text.dump(held).encode())] == [(4, "serial", "nvmlDeviceGetSerial")]
+
+
+def test_what_is_no_recording_is_looked_at_as_any_text():
+    assert [one.family for one in cleaning.residue(f"serial: {SERIAL}\n".encode())] == ["serial"]
+    assert [one.family for one in cleaning.residue(b"format: 1\nnode nvmlBroken " + SERIAL.encode())] == ["serial"]
+
+
+def test_numbers_of_a_time_line_are_no_serials():
+    head = "format: 1\nrecorded: 2026-08-21T08:54:01Z\ninterval_ns: 1000000000\ncount: 2\nreadings: 1\n\n"
+    assert cleaning.residue(f"{head}gpu0 nvmlDeviceGetTotalEnergyConsumption energy = 1652923012345 +7\n".encode()) == []
+    assert cleaning.residue(f'{head}gpu0 nvmlDeviceGetUUID uuid = "{UUID}"\n'.encode())
