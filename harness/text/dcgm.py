@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from mocklib.answers import Recording
 
@@ -27,15 +27,14 @@ class Left:
 
 @dataclass(frozen=True)
 class Read:
-    """What a document says: the ``recording`` of exactly its calls, the ``uuids`` of its GPUs by index, ``notes`` on how it was read, what was not
-    kept (``left``), and how many answers it held of calls (``answers``).
+    """What a document says: the ``recording`` of exactly its calls, the ``uuids`` of its GPUs by index, ``notes`` on how it was read, and what was
+    not kept (``left``).
     """
 
     recording: Recording
     uuids: tuple[str, ...]
     notes: tuple[str, ...] = ()
     left: tuple[Left, ...] = ()
-    lines: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,7 @@ def read(key: Key, under: tuple[str, ...], code: int, node: Mapping[str, Any], g
             asked = _asked(function, version, under, gpus, gpu)
             try:
                 out = values(function, version, node[RETURN_VALUE], gpus)
+                _fill_up(asked, out)
                 _refuse_other_length(asked, out)
             except Unfit as error:
                 why = why or str(error)
@@ -100,6 +101,15 @@ def kept(function: str, out: dict[str, Any]) -> dict[str, Any]:
 def arguments(function: str, version: int | None, given: Mapping[str, int | str | Gpu]) -> tuple[tuple[str, int | str | Gpu], ...]:
     """The arguments of a call: those ``given``, and those that the document does not nest by."""
     return tuple(_ordered(function, {**dict(dcgm_keys.aside(function, version)), **given}).items())
+
+
+def _fill_up(asked: Asked, out: dict[str, Any]) -> None:
+    """Give a list the elements back that the Python binding leaves out, because they say nothing."""
+    element = dcgm_keys.table()["filled"].get(asked.function)
+    given = dict(asked.arguments)
+    for name, unit in shapes.of(asked.function).sizes if element is not None else ():
+        for value in out.values():
+            value.extend([element] * (int(str(given[name])) // unit - len(value)))
 
 
 def _refuse_other_length(asked: Asked, out: Mapping[str, Any]) -> None:

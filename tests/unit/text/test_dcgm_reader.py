@@ -117,6 +117,40 @@ CASES = {
         },
     ),
     "a failing list has no entries": ("AccountingPids: {FunctionReturn: 3}", {Asked("nvmlDeviceGetAccountingPids", 0): Answer(3)}),
+    "elements that say nothing are left out by the binding": (
+        "SupportedPerformanceStates: {FunctionReturn: 0, ReturnValue: [0, 2, 8]}",
+        {Asked("nvmlDeviceGetSupportedPerformanceStates", 0, (("size", 64),)): Answer(0, {"pstates": [0, 2, 8, *[32] * 13]})},
+    ),
+    "an array as long as its argument says": (
+        "CpuAffinity: {2: {FunctionReturn: 0, ReturnValue: [18446744073709551615, 0]}}",
+        {Asked("nvmlDeviceGetCpuAffinity", 0, (("cpuSetSize", 2),)): Answer(0, {"cpuSet": [18446744073709551615, 0]})},
+    ),
+    "a struct of which the binding hands out the one member": (
+        "MarginTemperature: {FunctionReturn: 0, ReturnValue: 42}",
+        {
+            Asked("nvmlDeviceGetMarginTemperature", 0, (("marginTempInfo.version", 1),)): Answer(
+                0, {"marginTempInfo.version": 16777224, "marginTempInfo.marginTemperature": 42}
+            )
+        },
+    ),
+    "a struct that a version word tells from another": (
+        ("PlatformInfo: {FunctionReturn: 0, ReturnValue: {version: 33554476, ibGuid: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1], "
+        "chassisSerialNumber: [65, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], slotNumber: 1, trayIndex: 2, hostId: 3, peerType: 4, moduleId: 5}}"),
+        {
+            Asked("nvmlDeviceGetPlatformInfo", 0, (("platformInfo.version", 2),)): Answer(
+                0,
+                {
+                    "platformInfo.version": 33554476, "platformInfo.ibGuid": bytes(15) + b"\1", "platformInfo.chassisSerialNumber": b"A" + bytes(15),
+                    "platformInfo.slotNumber": 1, "platformInfo.trayIndex": 2, "platformInfo.hostId": 3, "platformInfo.peerType": 4,
+                    "platformInfo.moduleId": 5,
+                },
+            )
+        },
+    ),
+    "what a recording drops is dropped": (
+        "ViolationStatus: {0: {FunctionReturn: 0, ReturnValue: {referenceTime: 7, violationTime: 8}}}",
+        {Asked("nvmlDeviceGetViolationStatus", 0, (("perfPolicyType", 0),)): Answer(0, {"violTime.violationTime": 8})},
+    ),
     "fields each have their own return": (
         "FieldValues: {FunctionReturn: 0, ReturnValue: {82: {nvmlReturn: 0, valueType: 1, value: 5}, 83: {FunctionReturn: 3, valueType: 0}}}",
         {
@@ -153,6 +187,16 @@ LEFT = {
         "EccMode: {FunctionReturn: 0, ReturnValue: [1]}",
         "Device.EccMode",
         "nvmlDeviceGetEccMode writes 2 values: a list of as many stands for them",
+    ),
+    "an array of another length than its argument says": (
+        "CpuAffinity: {2: {FunctionReturn: 0, ReturnValue: [0]}}",
+        "Device.CpuAffinity",
+        "1 entries, the buffer of cpuSetSize 2 has 2",
+    ),
+    "a failing return of a function that is asked with several versions": (
+        "PlatformInfo: {FunctionReturn: 3}",
+        "Device.PlatformInfo",
+        "a failing return does not say which version of the struct was asked for",
     ),
     "a text with no end": (
         'Name: {FunctionReturn: 0, ReturnValue: "a\\0b"}',
