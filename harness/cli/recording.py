@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -51,18 +53,36 @@ def command(
     from harness.cli import consoles
     from harness.reports import recorded
 
-    space = Workspace.find(root)
-    if mode != pipeline.NOTHING:
-        options.refuse_in_ci(ci, space, "record")
     chosen = None if name is None else check_id(name)
     listed = views.select(wanted)
-    node = _node(Path(binary) if binary else None, Path(library) if library else None, with_views=bool(listed))
-    done = pipeline.run(space, node, listed, chosen, mode, sources.parse(source))
+    with _folder(root):
+        space = Workspace.find(root)
+        if mode != pipeline.NOTHING:
+            options.refuse_in_ci(ci, space, "record")
+        node = _node(Path(binary) if binary else None, Path(library) if library else None, with_views=bool(listed))
+        done = pipeline.run(space, node, listed, chosen, mode, sources.parse(source))
     if as_json:
         options.emit("-", lambda: recorded.to_json(done))
     else:
         recorded.show(done, space.root, consoles.Whole(sys.stdout))
     return EXIT_PARITY if done.made is None or done.made.parity else EXIT_GATE
+
+
+@contextlib.contextmanager
+def _folder(root: str | None) -> Iterator[None]:
+    """The folder ``root``, made where nothing has its name; one in which nothing was recorded then goes again."""
+    made = Path(root) if root is not None and not os.path.lexists(root) else None
+    if made is not None:
+        try:
+            made.mkdir(parents=True)
+        except OSError as error:
+            raise MissingError(f"{root}: cannot be made: {error.strerror}") from error
+    try:
+        yield
+    finally:
+        if made is not None:
+            with contextlib.suppress(OSError):  # not empty: the recording is in it
+                made.rmdir()
 
 
 def _node(binary: Path | None, library: Path | None, *, with_views: bool) -> Node:
