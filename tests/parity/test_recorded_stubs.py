@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.cli import guard
 from harness.stages.answers import deriving, replaying, residual
 from harness.stores.workspace import Workspace
 from harness.tables import drivers
@@ -81,3 +82,16 @@ def test_a_hand_written_library_is_recorded_as_it_was_written(space: Workspace, 
     assert differing(recording, again) == {}
     assert settled.explained > settled.kept
     assert again[Asked("nvmlDeviceGetHandleByIndex_v2", None, (("index", 1),))].out == {"device": Gpu(1)}
+
+
+def test_the_recording_of_a_library_that_is_not_ours_reaches_parity_by_the_commands(tmp_path: Path) -> None:
+    root = tmp_path / "workspace"
+    for folder in ("captures", "profiles", "golden"):
+        (root / folder).mkdir(parents=True)
+    library = building.sensible(tmp_path / "library")
+    assert guard.run(["record", "--views", "none", "--id", "two", "--library", str(library), "--root", str(root)]) == 0
+    said = (root / "captures" / "two" / "answers.txt").read_text("utf-8")
+    assert 'gpu1 nvmlDeviceGetPowerUsage = SUCCESS {"power":12870}\n' in said
+    assert guard.run(["check", "--root", str(root)]) == 0
+    (root / "profiles" / "two.yaml").write_text((root / "profiles" / "two.yaml").read_text("utf-8").replace("12870", "12871"), "utf-8")
+    assert guard.run(["check", "--root", str(root)]) == 1
