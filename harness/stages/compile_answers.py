@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from harness.words.errors import InputError
+from mocklib import recorded as packing
 from mocklib.answers import Asked, Gpu
 from mocklib.calls import signatures
-from mocklib.image import Recorded
+from mocklib.image import ImageError, ImageSpec, Recorded
 
 if TYPE_CHECKING:
     from harness.stores.profiles import Profile
@@ -24,6 +25,18 @@ def recorded(profile: Profile) -> tuple[Recorded, ...]:
     for place, device in enumerate(profile.devices):
         found += [_one(profile, answer, place) for answer in device.answers]
     return tuple(found)
+
+
+def refused(profile: Profile) -> str | None:
+    """What is wrong with the first answer that cannot be served by itself, and where it stands; None where each can."""
+    blocks = [(None, profile.answers), *((place, device.answers) for place, device in enumerate(profile.devices))]
+    for gpu, held in blocks:
+        for residual in held:
+            try:
+                packing.pack(ImageSpec(devices=[{} for _ in profile.devices], answers=(_one(profile, residual, gpu),)))
+            except ImageError as error:
+                return f"{residual.where}: {error}"
+    return None
 
 
 def _one(profile: Profile, residual: Residual, gpu: int | None) -> Recorded:

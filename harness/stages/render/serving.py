@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import mocklib
 from harness.stages import compile as compiling
+from harness.stages import compile_answers
 from harness.stages.render import process
 from harness.stages.smi import LIBRARY_NAME
 from harness.stages.timeline import clocks
@@ -98,7 +99,7 @@ def packed(read: Profile, space: Workspace) -> bytes:
     try:
         return image.pack(compiling.compile_profile(read, driver))
     except image.ImageError as error:
-        raise InputError(f"{read.source}: {error}") from error
+        raise InputError(compile_answers.refused(read) or f"{read.source}: {error}") from error
 
 
 def image_of(profile: Path, space: Workspace) -> Path:

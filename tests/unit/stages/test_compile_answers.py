@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from harness.stages import compile as compiling
+from harness.stages.render import serving
 from harness.stores import profiles
+from harness.stores.workspace import Workspace
 from harness.tables import drivers
 from harness.words.errors import InputError
 from mocklib.answers import Asked, Gpu
 from mocklib.binding import Answer
 from mocklib.image import ImageSpec, Recorded
 
+ROOT = Path(__file__).resolve().parents[3]
 HEAD = 'version: "1.0"\nsystem: {driver_version: "580.105.08"}\n'
 
 
@@ -57,3 +62,23 @@ def test_a_call_in_the_wrong_block_is_refused_where_it_stands(text: str, said: s
     with pytest.raises(InputError) as caught:
         compiled(text)
     assert str(caught.value).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("nvmlDeviceGetPowerUsage: 'SUCCESS {\"power\":4294967296}'", "power"),
+        ("nvmlDeviceGetPowerUsage: 'SUCCESS {\"powr\":1}'", "did you mean 'power'"),
+        ("nvmlDeviceGetPowerUsage: 'SUCCESS {\"power\":\"much\"}'", "power"),
+        ("'nvmlDeviceGetClockInfo {\"typ\":0}': 'SUCCESS {\"clock\":1}'", "typ"),
+        ("'nvmlDeviceGetClockInfo {\"type\":\"0\"}': NOT_SUPPORTED", "type"),
+        ("'nvmlDeviceGetClockInfo {\"type\":4294967296}': NOT_SUPPORTED", "type"),
+    ],
+)
+def test_an_argument_or_value_that_the_signature_has_no_room_for_is_refused_where_it_stands(line: str, said: str) -> None:
+    text = f"devices:\n- index: 0\n  answers:\n    nvmlDeviceGetSerial: UNKNOWN\n    {line}\n"
+    with pytest.raises(InputError) as caught:
+        serving.packed(profiles.parse((HEAD + text).encode(), "p.yaml"), Workspace(ROOT))
+    assert str(caught.value).startswith("p.yaml:7: devices.0.answers.nvmlDeviceGet")
+    assert said in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import jsonschema
 import pytest
 
 from harness.stores import profiles
-from harness.stores.schema import answers
+from harness.stores.schema import answers, editor
 from harness.tables import strictyaml
 from harness.words.errors import InputError
 from mocklib.answers import Asked, Gpu
@@ -134,3 +135,15 @@ def test_a_profile_with_answers_is_dumped_a_line_an_answer_last_in_each_block() 
     assert strictyaml.load(text, "x").value == document
     alone = profiles.dump({"device_defaults": {"answers": {"nvmlDeviceGetName": "missing"}}})
     assert alone == "device_defaults:\n  answers:\n    nvmlDeviceGetName: missing\n"
+
+
+def test_an_editors_schema_takes_answers_and_refuses_what_are_none() -> None:
+    check = jsonschema.Draft202012Validator(editor.schema("profile"))
+    good = {"nvmlDeviceGetMigMode": "missing", 'nvmlDeviceGetNvLinkState {"link":0}': 'SUCCESS {"isActive":1}', "nvmlDeviceGetName": "4711"}
+    bad = [{"GetName": "SUCCESS"}, {"nvmlDeviceGetName": 3}, {"nvmlDeviceGetName": "success"}, {"nvmlDeviceGetName {": "SUCCESS"}, []]
+    document = {"version": "1.0", "system": {"driver_version": "1.2"}}
+    for held in (good, {"nvmlDeviceGetName": None}, None):
+        assert check.is_valid({**document, "answers": held, "device_defaults": {"answers": held}, "devices": [{"index": 0, "answers": held}]})
+    for wrong in bad:
+        assert not check.is_valid({**document, "answers": wrong}), wrong
+        assert not check.is_valid({**document, "devices": [{"index": 0, "answers": wrong}]}), wrong
