@@ -110,9 +110,10 @@ def bound() -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     through: dict[str, set[str]] = {}
     source = Path(str(pynvml.__file__)).read_text("utf-8")
+    lines = source.splitlines()
     for node in ast.parse(source).body:
         if isinstance(node, ast.FunctionDef):
-            text = ast.get_source_segment(source, node) or ""
+            text = "\n".join(lines[node.lineno - 1 : node.end_lineno])
             found[node.name] = set(re.findall(r'_nvmlGetFunctionPointer\("(\w+)"\)', text))
             through[node.name] = set(re.findall(r"return (nvml\w+)\(", text)) - {node.name}
     return {name: called or {inner for other in through[name] for inner in found.get(other, ())} for name, called in found.items()}
