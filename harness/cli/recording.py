@@ -6,6 +6,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import click
 from harness.cli import options
 from harness.stages import smi
 from harness.stages.importing import sources
-from harness.stages.recording import pipeline
+from harness.stages.recording import following, pipeline, sampling
 from harness.stages.recording.taking import Node
 from harness.stages.recording.viewing import Camera
 from harness.stores.workspace import Workspace, check_id
@@ -28,6 +29,8 @@ from harness.words.errors import EXIT_GATE, EXIT_PARITY, MissingError
 @click.option("--views", "wanted", metavar="NAMES", default=views.ALL, show_default=True, help="Names between commas, all, or none: answers alone.")
 @click.option("--smi", "binary", metavar="PATH", type=click.Path(), help="The node's nvidia-smi (default: the first on PATH).")
 @click.option("--library", metavar="PATH", type=click.Path(), help="The node's libnvidia-ml.so.1 (default: the one that the loader finds).")
+@click.option("--interval", metavar="S", type=float, help="Then sample what moves, every S seconds: a time line (with --count).")
+@click.option("--count", metavar="N", type=int, help="Samples of the time line, the answers themselves being the first.")
 @click.option("--source", metavar="TEXT", help="Where the node stands: repository=... licence=..., or words.")
 @options.ci
 @options.root
@@ -38,6 +41,8 @@ def command(
     wanted: str,
     binary: str | None,
     library: str | None,
+    interval: float | None,
+    count: int | None,
     source: str | None,
     root: str | None,
     *,
@@ -47,6 +52,7 @@ def command(
     """Record this node: every view of nvidia-smi and the answer of every getter of NVML. Nothing is set, reset, created or destroyed.
 
     Identifiers are replaced before anything is written. `-q -x` and `-L` must be whole; what became of any other view is recorded and named.
+    --interval 1 --count 600 samples what moves for ten minutes more; Ctrl-C ends that with what was taken, and the mock of the recording plays it.
     Modes: new takes the next free id (one given with --id must be free); once leaves a recording that is there alone; refresh proposes what differs
     (nvparity review); none asks and reports and writes nothing. Exit status 0 is parity of the mock with the node.
     """
@@ -55,11 +61,14 @@ def command(
 
     chosen = None if name is None else check_id(name)
     listed = views.select(wanted)
+    plan = sampling.plan(interval, count)
     with _folder(root):
         space = Workspace.find(root)
         if mode != pipeline.NOTHING:
             options.refuse_in_ci(ci, space, "record")
         node = _node(Path(binary) if binary else None, Path(library) if library else None, with_views=bool(listed))
+        if plan is not None:
+            node = replace(node, follow=lambda answers: following.follow(library or smi.LIBRARY_NAME, answers, plan, space.root))
         done = pipeline.run(space, node, listed, chosen, mode, sources.parse(source))
     if as_json:
         options.emit("-", lambda: recorded.to_json(done))

@@ -54,6 +54,7 @@ def to_json(done: Recording) -> dict[str, Any]:
         "views": views,
         "answers": _codes(done),
         "moved": list(recorded.taken.moved),
+        "timeline": done.take.sampled or None,
         "explained": None if done.made is None else done.made.explained,
         "residual": None if done.made is None else dict(done.made.residual),
         "scrubbed": {family: count for family, count in done.take.given.report.items() if count},
@@ -98,6 +99,8 @@ def _lines(done: Recording, root: Path) -> Iterator[str]:
     odd = [view for view, outcome in done.take.outcomes.items() if outcome != "whole"]
     if odd:
         yield f"  without a text: {', '.join(odd)}"
+    if done.take.sampled:
+        yield f"  {done.take.sampled}"
     moved = done.take.given.recorded.moved if done.take.given.recorded is not None else ()
     if moved:
         yield from _listed("moved", list(moved))

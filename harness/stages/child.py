@@ -80,8 +80,7 @@ def run(errand: Errand, limit_s: float = LIMIT_S) -> dict[str, Any]:
 
 def _status(errand: Errand, task: str, folder: Path, limit_s: float, answer: int) -> int:
     """The exit status of the child, which inherits the file ``answer``, or minus the number of the signal that ended it."""
-    given, said = folder / "task.json", folder / "stderr"
-    given.write_text(task, "utf-8")
+    said = folder / "stderr"
     if errand.image is not None and errand.clock is not None:
         state.create(folder / "state", Path(errand.image).read_bytes())
         state.set_clock(folder / "state", errand.clock)
@@ -89,7 +88,9 @@ def _status(errand: Errand, task: str, folder: Path, limit_s: float, answer: int
     environment = _environment(errand.image, folder / "state")
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT} if errand.stoppable else ())
     try:
-        with given.open("rb") as stdin, said.open("wb") as stderr:
+        with os.fdopen(os.memfd_create("nvparity-task"), "w+b") as stdin, said.open("wb") as stderr:
+            stdin.write(task.encode())
+            stdin.seek(0)
             child = subprocess.Popen(
                 command, stdin=stdin, stdout=subprocess.DEVNULL, stderr=stderr, env=environment, cwd=folder, pass_fds=(answer,)
             )  # fmt: skip

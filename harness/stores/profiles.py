@@ -186,14 +186,18 @@ _Dumper.add_representer(list, _represent_list)
 _Dumper.add_representer(str, _represent_text)
 
 
-def recorded(text: str) -> str:
-    """``text``, a profile as `dump` writes it, with what moves from one recording to the next on one line, ``recorded``."""
+def recorded(text: str, *, timeline: bool = False) -> str:
+    """``text``, a profile as `dump` writes it, with what moves from one recording to the next on one line, ``recorded``.
+
+    ``timeline``: it is played by the time line of its capture.
+    """
     clock, origin = _AT.search(text), _CAPTURE.search(text)
     if origin is None:
         raise InputError("a profile without `origin.capture` is made from no recording")
     moved = f"capture: {origin[2]}" + (f", at: {clock[2]}" if clock is not None else "")
     rest = _CAPTURE.sub(r"\1", text if clock is None else _AT.sub(r"\1", text, count=1), count=1)
-    return re.sub(r"(?m)^system:$", lambda _: f"{RECORDED}: {{{moved}}}\nsystem:", rest, count=1)
+    played = "timeline: {loop: false}\n" if timeline else ""
+    return re.sub(r"(?m)^system:$", lambda _: f"{RECORDED}: {{{moved}}}\n{played}system:", rest, count=1)
 
 
 def dump(document: Mapping[str, Any]) -> str:

@@ -26,4 +26,6 @@ def text(beside: str | None, recorded: Recorded, name: str, root: Path) -> tuple
     told = None if beside is None else derive.Derived(beside, ())
     made = deriving.derive(recorded.answers, tree, text=told, moved=recorded.moved, capture=name)
     settled = residual.settle(made.text, recorded.answers, Workspace(root))
-    return settled.text if recorded.taken is None else profiles.recorded(settled.text), settled.explained, dict(settled.residual)
+    played = recorded.timeline is not None
+    made_text = settled.text if recorded.taken is None else profiles.recorded(settled.text, timeline=played)
+    return made_text, settled.explained, dict(settled.residual)

@@ -11,6 +11,7 @@ from harness.stages.importing import given as reading
 from harness.stages.recording import cleaning
 from harness.stores import captures, golden_reader, goldens
 from harness.stores.workspace import Workspace
+from harness.text import timeline
 from harness.words.errors import InputError
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def read(folder: Path, name: str) -> tuple[Given, captures.Source]:
         raise InputError(f"{space.captures / name}: a recording without {captures.ANSWERS}; record again")
     names = {view: str(space.captures / name / captures.file_of(view, capture.sidecar.views)) for view in capture.sidecar.views}
     _check_hashes(space, capture, names)
-    _check_clean(capture, names)
+    _check_clean(space, capture, names)
     reading.check(capture.texts, names)
     raw = {view: part.raw for view, part in capture.sidecar.views.items()}
     return reading.Given(names, raw, capture.bytes(), capture.texts, dict(capture.sidecar.scrubbed), recorded=extra), capture.sidecar.source
@@ -60,11 +61,13 @@ def _check_hashes(space: Workspace, capture: Capture, names: dict[str, str]) -> 
             raise InputError(f"{path}: has not the sha256 of {names[view]}; copy the bundle again")
 
 
-def _check_clean(capture: Capture, names: dict[str, str]) -> None:
+def _check_clean(space: Workspace, capture: Capture, names: dict[str, str]) -> None:
     """Nothing in it looks like an identifier: a recording is scrubbed where it is made."""
     runs = {f"{view}.txt": run.text for view, run in capture.runs.items() if run.text is not None}
     stderr = {f"stderr of {view}": run.stderr.encode("utf-8", "backslashreplace") for view, run in capture.runs.items()}
     texts = {names[view]: data for view, data in capture.bytes().items()} | runs | stderr
+    if capture.timeline is not None:
+        texts[str(space.captures / capture.sidecar.id / captures.TIMELINE)] = timeline.dump(capture.timeline).encode()
     left = [(name, one) for name, data in texts.items() for one in cleaning.residue(data)]
     if left:
         name, one = left[0]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from harness.stages.importing import source
 from harness.stores import captures, golden_reader, goldens
-from harness.text import joining, scrub
+from harness.text import joining, scrub, timeline
 from harness.text.document import OWN, Document
 from harness.text.listing import Listing
 from harness.text.transcript import VIEW_LIST, VIEW_QUERY
@@ -108,7 +108,9 @@ class Given:
         runs = {} if self.recorded is None else self.recorded.runs
         texts = {f"view {view}": run.text for view, run in runs.items() if run.text}
         said = {f"stderr of view {view}": run.stderr.encode("utf-8", "backslashreplace") for view, run in runs.items() if run.stderr}
-        return {**{self.names[view]: data for view, data in self.scrubbed.items()}, **texts, **said}
+        line = None if self.recorded is None else self.recorded.timeline
+        moved = {} if line is None else {"the time line": timeline.dump(line).encode()}
+        return {**{self.names[view]: data for view, data in self.scrubbed.items()}, **texts, **said, **moved}
 
     def hashes(self) -> dict[str, goldens.Hashes]:
         """What the golden keeps of each view."""

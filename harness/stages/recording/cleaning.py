@@ -10,14 +10,16 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from harness.text import answers as answers_text
-from harness.text import placeholders, scrub
+from harness.text import scrub, timeline
 from harness.text.scrub import Residue
+from harness.text.timeline_model import Code, Reading
 from harness.words.errors import InputError
 from mocklib import getters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from harness.text.timeline_model import TimeLine
     from mocklib.answers import Asked, Recording
     from mocklib.binding import Answer
 
@@ -42,11 +44,12 @@ _GUID_BYTES = 8
 
 @dataclass(frozen=True)
 class Cleaned:
-    """A node's ``files`` by name and its ``answers``, scrubbed; ``report``: distinct values replaced, by family of identifiers."""
+    """A node's ``files`` by name, its ``answers`` and how they moved, scrubbed; ``report``: distinct values replaced, by family of identifiers."""
 
     files: dict[str, bytes]
     answers: Recording
     report: dict[str, int]
+    timeline: TimeLine | None = None
 
 
 @dataclass
@@ -73,39 +76,49 @@ class _Values:
             self.cleaned[tag, text] = line.removeprefix(f"<{tag}>").removesuffix(f"</{tag}>").translate(_BACK)
 
 
-def clean(files: Mapping[str, bytes], answers: Recording) -> Cleaned:
-    """``files`` (texts by name, ``q-x`` first) and ``answers`` of one node without identifiers; what is a placeholder already stays.
+def clean(files: Mapping[str, bytes], answers: Recording, line: TimeLine | None = None) -> Cleaned:
+    """``files`` (texts by name, ``q-x`` first), ``answers`` and the time ``line`` of one node without identifiers; what is a placeholder stays.
 
     Texts of answers are looked at whatever they are of; the list of getters says which other values are identifiers: numbers, bytes, texts of no
     shape that tells.
     """
     values = _Values()
     _mapped(answers, values.note)
+    _moved(line, values.note)
     first, rest = dict(list(files.items())[:2]), dict(list(files.items())[2:])
     found = scrub.scrub({**first, _VALUES: values.text(), **rest})
     cleaned = dict(found.files)
     values.take(cleaned.pop(_VALUES))
-    return Cleaned(cleaned, _mapped(answers, values.look_up), found.report)
+    return Cleaned(cleaned, _mapped(answers, values.look_up), found.report, _moved(line, values.look_up))
 
 
 def residue(data: bytes) -> list[Residue]:
     """What in ``data``, a text that a capture keeps, still looks like a real identifier.
 
-    In the answers of a recording the call says what a value is (nanoseconds have as many digits as a serial): there it is what `clean` would
-    replace, with the call in place of the value.  A time line holds differences of numbers: digits alone are no serial there.  Any other text is
-    looked at by `scrub.residue`.
+    In the answers of a recording, and in its time line, the call says what a value is (nanoseconds have as many digits as a serial): there it is what
+    `clean` would replace, with the call in place of the value.  Any other text is looked at by `scrub.residue`.
     """
-    if _TIME_LINE.match(data):
-        return [one for one in scrub.residue(data) if not (one.family == placeholders.SERIAL and one.text.isdigit())]
-    if not _ANSWERS.match(data):
-        return scrub.residue(data)
     try:
+        if _TIME_LINE.match(data):
+            return _moved_residue(timeline.load(data.decode(), "time line"), data.decode().splitlines().index("") + 2)
+        if not _ANSWERS.match(data):
+            return scrub.residue(data)
         answers = answers_text.load(data.decode(), "answers")
     except (InputError, UnicodeDecodeError):
         return scrub.residue(data)
     cleaned = clean({}, answers).answers
     changed = [(number, asked) for number, asked in enumerate(answers, 2) if cleaned[asked] != answers[asked]]
     return [Residue(number, _family(answers, asked), answers_text.call(asked)) for number, asked in changed]
+
+
+def _moved_residue(line: TimeLine, first: int) -> list[Residue]:
+    """As `residue`, of a time line whose readings begin in line ``first`` of its text."""
+    cleaned = clean({}, {}, line).timeline
+    pairs = enumerate(zip(line.readings, () if cleaned is None else cleaned.readings, strict=True), first)
+    changed = [(number, reading) for number, (reading, made) in pairs if made != reading]
+    reports = [clean({}, {}, replace(line, readings=(reading,))).report for _, reading in changed]
+    families = [next((family for family, count in report.items() if count), "identifier") for report in reports]
+    return [Residue(number, family, answers_text.call(one.asked)) for (number, one), family in zip(changed, families, strict=True)]
 
 
 def _family(answers: Recording, asked: Asked) -> str:
@@ -119,11 +132,31 @@ def _mapped(answers: Recording, change: Change) -> Recording:
     return {asked: _answer(asked.function, answer, change) for asked, answer in answers.items()}
 
 
+def _moved(line: TimeLine | None, change: Change) -> TimeLine | None:
+    """``line`` with ``change`` in every sample."""
+    return None if line is None else replace(line, readings=tuple(_reading(reading, change) for reading in line.readings))
+
+
+def _reading(reading: Reading, change: Change) -> Reading:
+    function, member = reading.asked.function, reading.member
+    if member is None:
+        return replace(reading, samples=tuple(_answer(function, answer, change) for answer in reading.samples))
+    kinds = _kinds(function)
+    if member not in kinds and all(isinstance(sample, int | Code) for sample in reading.samples):
+        return reading
+    return replace(reading, samples=tuple(one if isinstance(one, Code) else _value(kinds, member, one, change) for one in reading.samples))
+
+
+def _kinds(function: str) -> Mapping[str, str]:
+    """Name in the answer -> kind of identifier."""
+    known = getters.getters().get(function)
+    return {} if known is None else known.identifier
+
+
 def _answer(function: str, answer: Answer, change: Change) -> Answer:
     if not answer.out:
         return answer
-    known = getters.getters().get(function)
-    kinds = {} if known is None else known.identifier
+    kinds = _kinds(function)
     return replace(answer, out={name: _value(kinds, name, value, change) for name, value in answer.out.items()})
 
 

@@ -6,11 +6,13 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from harness.stages import child
+from harness.stages import compile as compiling
+from harness.tables import drivers
 from harness.text import answers, timeline
-from harness.words.errors import GateError
+from harness.words.errors import GateError, InputError
+from mocklib.answers import Asked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
     from harness.stages.recording.sampling import Plan
@@ -29,16 +31,26 @@ class Followed:
     said: str
 
 
-def follow(library: Path | str, first: Recording, plan: Plan, field_ids: Iterable[FieldId], limit_s: float = child.LIMIT_S) -> Followed:
+def follow(library: Path | str, first: Recording, plan: Plan, root: Path | None = None, limit_s: float = child.LIMIT_S) -> Followed:
     """Sample the library at ``library`` (a path, or a name for the loader), whose answers ``first`` are, in the caller's environment.
 
-    ``field_ids``: those of the node's driver.  A library that crashes or hangs (a call that takes longer than ``limit_s`` seconds) is said, and costs
-    the time line alone.  MissingError where it cannot be loaded any more.
+    ``root``: the workspace whose driver nodes win over the shipped ones.  A library that crashes or hangs (a call that takes longer than ``limit_s``
+    seconds) is said, and costs the time line alone.  MissingError where it cannot be loaded any more.
     """
-    task = {"library": str(library), "first": answers.dump(first), "plan": asdict(plan), "field_ids": [asdict(known) for known in field_ids]}
+    ids = [asdict(known) for known in _field_ids(first, root)]
+    task = {"library": str(library), "first": answers.dump(first), "plan": asdict(plan), "field_ids": ids}
     errand = child.Errand(MODULE, task, str(library), "sampling", watched=True, stoppable=True)
     try:
         found = child.run(errand, limit_s)
     except GateError as error:
         return Followed(None, f"time line: none: {error}")
     return Followed(timeline.load(found["line"], "samples") if found["line"] is not None else None, found["said"])
+
+
+def _field_ids(first: Recording, root: Path | None) -> list[FieldId]:
+    """The field ids of the driver that ``first`` names; none where it names none that the tree can place."""
+    found = first.get(Asked("nvmlSystemGetDriverVersion"))
+    try:
+        return [] if found is None or found.code else compiling.field_ids(drivers.load(root).resolve(str(found.out.get("version"))))
+    except InputError:
+        return []

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from harness.stages.importing.given import Given
     from harness.stages.importing.source import Source
+    from harness.stages.recording.following import Followed
     from harness.stages.recording.viewing import Camera, Shot
     from harness.tables.views import View
     from mocklib.answers import Recording
@@ -44,25 +45,27 @@ _RELEASE = re.compile(rb"NVIDIA-SMI(?: version\s*:)? +([0-9][0-9.]*)")
 @dataclass(frozen=True)
 class Node:
     """How a node is asked, handed in: ``ask`` gives every answer; ``camera`` takes views, None for answers alone; the ``clock`` (UTC); ``root``:
-    whether the superuser asks.
+    whether the superuser asks; ``follow``: samples what moves after the answers, None where no time line is wanted.
     """
 
     ask: Callable[[], Recording]
     camera: Camera | None
     clock: Callable[[], datetime]
     root: bool
+    follow: Callable[[Recording], Followed] | None = None
 
 
 @dataclass(frozen=True)
 class Take:
     """What a node gave: ``given`` as an import takes it; ``outcomes``: what became of each view, and ``said``, the first line of one that is not
-    whole; ``second``: the query taken last.
+    whole; ``second``: the query taken last; ``sampled``: what was sampled, in a sentence.
     """
 
     given: Given
     outcomes: dict[str, str]
     said: dict[str, str]
     second: Document | None
+    sampled: str = ""
 
 
 def take(node: Node, wanted: Sequence[View]) -> Take:
@@ -74,19 +77,18 @@ def take(node: Node, wanted: Sequence[View]) -> Take:
     shots: dict[str, Shot] = {}
     camera = node.camera if wanted else None
     if camera is None:
-        answers = node.ask()
-        return _cleaned(node, shots, answers, began)
+        return _cleaned(node, shots, _asked(node), began)
     query, *rest = sorted(wanted, key=lambda view: view.name != VIEW_QUERY)
     shots[VIEW_QUERY] = camera.shoot(query, views.fields_of)
     _check_whole(node, VIEW_QUERY, shots[VIEW_QUERY])
-    answers = node.ask()
+    asked = _asked(node)
     for view in rest:
         shots[view.name] = camera.shoot(view, views.fields_of)
         if view.must_be_whole:
             _check_whole(node, view.name, shots[view.name])
     shots[AGAIN] = camera.shoot(query, views.fields_of)
     _check_whole(node, AGAIN, shots[AGAIN])
-    return _cleaned(node, shots, answers, began)
+    return _cleaned(node, shots, asked, began)
 
 
 def _check_whole(node: Node, view: str, shot: Shot) -> None:
@@ -122,14 +124,21 @@ def _whole(view: str, shot: Shot, data: bytes) -> Source:
     return read
 
 
-def _cleaned(node: Node, shots: dict[str, Shot], answers: Recording, began: datetime) -> Take:
+def _asked(node: Node) -> tuple[Recording, Followed | None]:
+    """The answers, and right after them what moves."""
+    answers = node.ask()
+    return answers, None if node.follow is None else node.follow(answers)
+
+
+def _cleaned(node: Node, shots: dict[str, Shot], asked: tuple[Recording, Followed | None], began: datetime) -> Take:
     """Everything scrubbed at once, read again, and held together."""
+    answers, followed = asked
     raw = {view: shot.stdout for view, shot in shots.items()}
     kept = {view: text if len(text) <= MAX_TEXT else b"" for view, text in raw.items()}
     kept = {view: text if view in (VIEW_QUERY, VIEW_LIST, AGAIN) else _CUT.sub(_masked, text) for view, text in kept.items()}
     ordered = {view: kept[view] for view in (VIEW_QUERY, VIEW_LIST, *kept) if view in kept}
     ordered |= {f"{view} stderr": _CUT.sub(_masked, shot.stderr[: viewruns.MAX_STDERR]) for view, shot in shots.items()}
-    cleaned = cleaning.clean(ordered, answers)
+    cleaned = cleaning.clean(ordered, answers, None if followed is None else followed.line)
     read = {view: _whole(view, shots[view], cleaned.files[view]) for view in (VIEW_QUERY, VIEW_LIST, AGAIN) if view in shots}
     second = read.pop(AGAIN, None)
     names = {view: viewing.shown(shots[view].command) for view in read} | {VIEW_ANSWERS: "the answers of NVML"}
@@ -138,13 +147,14 @@ def _cleaned(node: Node, shots: dict[str, Shot], answers: Recording, began: date
     hashes = {view: golden_reader.sha256(raw[view]) for view in read} | {VIEW_ANSWERS: golden_reader.sha256(answers_text.dump(answers).encode())}
     scrubbed = {view: cleaned.files[view] for view in read} | {VIEW_ANSWERS: told}
     moved = _moved(read.get(VIEW_QUERY), second)
-    taken = captures.Taken(_instant(began), moved, __version__, _release(shots), node.root)
+    taken = captures.Taken(_instant(began), moved, __version__, _release(shots), node.root, timeline=cleaned.timeline is not None)
     runs = {view: _run(view, shot, cleaned) for view, shot in shots.items()}
-    extra = reading.Recorded(cleaned.answers, runs, taken)
+    extra = reading.Recorded(cleaned.answers, runs, taken, cleaned.timeline)
     given = reading.Given(names, hashes, scrubbed, read, cleaned.report, _notes(taken, extra.driver), extra)
     outcomes = {view: shot.outcome for view, shot in shots.items()}
     said = {view: _said(shots[view], cleaned.files) for view, outcome in outcomes.items() if outcome != viewing.WHOLE or shots[view].status}
-    return Take(given, outcomes, {view: line for view, line in said.items() if line}, second if isinstance(second, Document) else None)
+    again = second if isinstance(second, Document) else None
+    return Take(given, outcomes, {view: line for view, line in said.items() if line}, again, "" if followed is None else followed.said)
 
 
 def _notes(taken: captures.Taken, driver: str | None) -> tuple[str, ...]:

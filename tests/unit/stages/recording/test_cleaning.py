@@ -128,6 +128,6 @@ def test_what_is_no_recording_is_looked_at_as_any_text():
 
 
 def test_numbers_of_a_time_line_are_no_serials():
-    head = "format: 1\nrecorded: 2026-08-21T08:54:01Z\ninterval_ns: 1000000000\ncount: 2\nreadings: 1\n\n"
+    head = "format: 1\nrecorded: 2026-08-21T08:54:01.000000000Z\ninterval_ns: 1000000000\ncount: 2\nreadings: 1\n\n"
     assert cleaning.residue(f"{head}gpu0 nvmlDeviceGetTotalEnergyConsumption energy = 1652923012345 +7\n".encode()) == []
     assert cleaning.residue(f'{head}gpu0 nvmlDeviceGetUUID uuid = "{UUID}"\n'.encode())

@@ -27,7 +27,7 @@ def test_what_moves_in_a_library_that_is_not_ours_is_followed_and_what_stays_is_
     moving = frozenset(("nvmlDeviceGetPowerUsage", "nvmlDeviceGetFanSpeed"))
     library = nvml_stub(seed=5, gpus=2, moving=moving)
     first = replaying.record_library(library)
-    followed = following.follow(library, first, PLAN, [])
+    followed = following.follow(library, first, PLAN)
     assert followed.line is not None
     calls = dict(followed.line.calls())
     assert {(asked.function, asked.gpu) for asked in calls} >= {(name, gpu) for name in moving for gpu in (0, 1)}
@@ -39,7 +39,7 @@ def test_what_moves_in_a_library_that_is_not_ours_is_followed_and_what_stays_is_
 
 def test_a_library_that_dies_while_it_is_sampled_costs_the_time_line_alone(nvml_stub: Callable[..., Path]) -> None:
     first = replaying.record_library(nvml_stub(seed=5))
-    followed = following.follow(nvml_stub(seed=5, crashes="nvmlDeviceGetPowerUsage"), first, PLAN, [])
+    followed = following.follow(nvml_stub(seed=5, crashes="nvmlDeviceGetPowerUsage"), first, PLAN)
     assert followed.line is None
     assert "time line: none: " in followed.said
     assert "sampling was ended by SIGSEGV, in nvmlDeviceGetPowerUsage of GPU 0" in followed.said
@@ -47,7 +47,7 @@ def test_a_library_that_dies_while_it_is_sampled_costs_the_time_line_alone(nvml_
 
 def test_a_library_that_is_gone_is_an_environment_that_lacks_one(nvml_stub: Callable[..., Path], tmp_path: Path) -> None:
     with pytest.raises(MissingError, match=r"gone\.so"):
-        following.follow(tmp_path / "gone.so", replaying.record_library(nvml_stub(seed=5)), PLAN, [])
+        following.follow(tmp_path / "gone.so", replaying.record_library(nvml_stub(seed=5)), PLAN)
 
 
 def test_an_interrupt_that_came_is_found_where_a_sample_is_waited_for(tmp_path: Path) -> None:
