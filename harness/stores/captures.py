@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.stores import viewruns
+from harness.stores.filenames import ANSWERS, LISTING, TIMELINE, TRANSCRIPT
 from harness.stores.goldens import write_whole
 from harness.stores.sidecars import SIDECAR, VIEW_ANSWERS, Sidecar, Source, Taken, View, dump, load_sidecar
 from harness.stores.workspace import check_id
@@ -29,10 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LISTING", "SIDECAR", "TRANSCRIPT", "VIEW_ANSWERS", "Capture", "Sidecar", "Source", "Taken", "Text", "View"]
 __all__ += ["ANSWERS", "TIMELINE", "dump", "exists", "file_of", "files_of", "load", "load_sidecar", "write"]
-TRANSCRIPT = "transcript.txt"
-LISTING = "listing.txt"
-ANSWERS = "answers.txt"
-TIMELINE = "timeline.txt"
 
 Text = document.Document | listing.Listing
 

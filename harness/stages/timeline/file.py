@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from harness.stages.timeline.playing import play
-from harness.stores.captures import ANSWERS, TIMELINE
+from harness.stores.filenames import ANSWERS, TIMELINE
 from harness.stores.schema import codec
 from harness.tables import strictyaml
 from harness.text import answers, timeline

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 
 import pytest
@@ -54,3 +55,9 @@ def test_only_the_command_line_prints() -> None:
 def test_the_noxfile_needs_only_the_standard_library_before_nox() -> None:
     outside = {module for module in tree.imports(tree.ROOT / "noxfile.py") if module not in sys.stdlib_module_names}
     assert outside == {"nox"}
+
+
+def test_the_library_is_built_with_what_the_build_requires_alone() -> None:
+    program = "import harness.stages.building, sys; print(*sorted({'lxml', 'click', 'rich', 'deepdiff', 'filelock', 'junitparser'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", program], cwd=tree.ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
