@@ -168,12 +168,19 @@ def _value(kinds: Mapping[str, str], name: str, value: Any, change: Change) -> A
         return [_value(kinds, name, part, change) for part in value]
     kind = kinds.get(name)
     if isinstance(value, str):
-        return change(_TAGS[kind] if kind else name.rpartition(".")[2].partition("[")[0], value)
+        cleaned = change(_TAGS[kind] if kind else name.rpartition(".")[2].partition("[")[0], value)
+        return _fitted(cleaned, value) if "." in name else cleaned
     if kind is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
         return int(change(_TAGS[kind], f"0x{value:016x}"), 16)
     return _bytes(kind, value, change) if isinstance(value, bytes) else value
+
+
+def _fitted(text: str, before: str) -> str:
+    """``text`` in as many bytes as ``before``, which an array of a struct held: the placeholder of a name of one letter is longer."""
+    size = len(before.encode("utf-8", "surrogateescape"))
+    return text.encode("utf-8", "surrogateescape")[:size].decode("utf-8", "surrogateescape")
 
 
 def _bytes(kind: str, value: bytes, change: Change) -> bytes:

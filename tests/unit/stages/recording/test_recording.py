@@ -11,6 +11,7 @@ import pytest
 from rich.console import Console
 
 from harness.reports import recorded
+from harness.stages.answers import replaying
 from harness.stages.compare import check
 from harness.stages.importing import bundle, folder
 from harness.stages.recording import cleaning, pipeline
@@ -143,6 +144,27 @@ def test_answers_alone_are_a_recording(record, space, t4_answers):
     assert (capture.texts, capture.answers) == ({}, t4_answers)
     assert {path.name for path in (space.captures / T4).iterdir()} == {"sidecar.yaml", "answers.txt"}
     assert all(case.parity for case in check.check(space, [T4]))
+
+
+def test_a_recording_of_the_mock_of_a_recording_is_the_recording(record, space, tmp_path, t4_answers):
+    answers = {
+        **t4_answers,
+        SERIAL: Answer(0, {"serial": "1320716012345"}),
+        Asked("nvmlDeviceGetUUID", 0): Answer(0, {"uuid": "GPU-3f2a9c71-5b0e-4d1a-9f67-8c2e1d0b4a55"}),
+        PDI: Answer(0, {"pdi.version": 16777232, "pdi.value": 0x9A1B3C4D5E6F7081}),
+        Asked("nvmlSystemGetProcessName", None, (("pid", 77),)): Answer(0, {"name": "/home/ann/run --host=rack17-node03"}),
+    }
+    first = record(wanted=(), answers=answers)
+    assert sum(first.take.given.report.values()) == 5
+    mock = replaying.record_mock(space.profile_path(T4), space)
+    (tmp_path / "again").mkdir()
+    again = Workspace(tmp_path / "again")
+    second = pipeline.run(again, node_of(None, mock), (), None, "new", NOWHERE)
+    assert not any(second.take.given.report.values())
+    assert captures.load(again.captures, T4).answers == mock
+    recorded_once = captures.load(space.captures, T4).answers or {}
+    assert {asked: answer for asked, answer in recorded_once.items() if asked in mock} == mock
+    assert set(recorded_once) - set(mock) == {Asked("nvmlSystemGetProcessName", None, (("pid", 77),))}  # no process of that number is listed
 
 
 def secrets(random_number: random.Random) -> dict[str, str]:
