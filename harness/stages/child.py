@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import resource
 import select
 import signal
 import subprocess
@@ -17,9 +18,10 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import harness
+from harness.text import scrub
 from harness.words.errors import EXIT_ENVIRONMENT, EXIT_INPUT, GateError, InputError, MissingError, NvparityError
 from mocklib import state
 from mocklib.spec import Clock
@@ -28,6 +30,10 @@ LIMIT_S = 120.0
 """Seconds that a child may take without a sign of life."""
 KILLED_S = 5.0
 """Seconds that a killed child is waited for: one that a driver holds in the kernel does not end."""
+_TOLD = 4096
+"""Bytes of standard error whose last line a message gives."""
+_WRITTEN = 512 << 20
+"""Bytes of the longest file that a child may write: the answers of 64 GPUs are 64 MiB, a library that floods standard error is cut off there."""
 
 
 @dataclass(frozen=True)
@@ -62,11 +68,11 @@ def run(errand: Errand, limit_s: float = LIMIT_S) -> dict[str, Any]:
         progress = folder / "progress"
         progress.touch()
         told = {"progress": str(progress)} if errand.watched else {}
-        with os.fdopen(os.memfd_create("nvparity-answer"), "rb") as answer:
+        with _memory("answer") as answer, _memory("stderr") as stderr:
             task = json.dumps({**errand.task, "answer": f"/proc/self/fd/{answer.fileno()}", **told})
-            status = _status(errand, task, folder, limit_s, answer.fileno())
+            status = _status(errand, task, folder, limit_s, (answer.fileno(), stderr.fileno()))
             said = answer.read()
-        last = _last(folder / "stderr")
+            last = _last(stderr)
         if status < 0:
             raise GateError(f"{errand.name}: {errand.doing} was ended by {signal.Signals(-status).name}{_at(progress)}{last}")
         if not said:
@@ -78,9 +84,16 @@ def run(errand: Errand, limit_s: float = LIMIT_S) -> dict[str, Any]:
     return found
 
 
-def _status(errand: Errand, task: str, folder: Path, limit_s: float, answer: int) -> int:
-    """The exit status of the child, which inherits the file ``answer``, or minus the number of the signal that ended it."""
-    said = folder / "stderr"
+def _memory(name: str) -> BinaryIO:
+    """A file that no folder holds and no disk."""
+    return os.fdopen(os.memfd_create(f"nvparity-{name}"), "w+b")
+
+
+def _status(errand: Errand, task: str, folder: Path, limit_s: float, files: tuple[int, int]) -> int:
+    """The exit status of the child, or minus the number of the signal that ended it; of ``files`` it inherits the first for its answer, the second
+    is its standard error.
+    """
+    answer, stderr = files
     if errand.image is not None and errand.clock is not None:
         state.create(folder / "state", Path(errand.image).read_bytes())
         state.set_clock(folder / "state", errand.clock)
@@ -88,7 +101,7 @@ def _status(errand: Errand, task: str, folder: Path, limit_s: float, answer: int
     environment = _environment(errand.image, folder / "state")
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT} if errand.stoppable else ())
     try:
-        with os.fdopen(os.memfd_create("nvparity-task"), "w+b") as stdin, said.open("wb") as stderr:
+        with _memory("task") as stdin:
             stdin.write(task.encode())
             stdin.seek(0)
             child = subprocess.Popen(
@@ -97,6 +110,8 @@ def _status(errand: Errand, task: str, folder: Path, limit_s: float, answer: int
     except BaseException:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         raise
+    with contextlib.suppress(ProcessLookupError):
+        resource.prlimit(child.pid, resource.RLIMIT_FSIZE, (_WRITTEN, _WRITTEN))
     return _waited(child, errand, folder / "progress", limit_s, before)
 
 
@@ -168,6 +183,9 @@ def _at(progress: Path) -> str:
     return f", in {said}" if said else ""
 
 
-def _last(stderr: Path) -> str:
-    lines = stderr.read_bytes().decode("utf-8", "backslashreplace").strip().splitlines()
-    return f": {lines[-1]}" if lines else ""
+def _last(stderr: BinaryIO) -> str:
+    """The last line on standard error, at most 200 characters: a library of a node may name its boards there."""
+    end = stderr.seek(0, os.SEEK_END)
+    stderr.seek(max(0, end - _TOLD))
+    lines = scrub.scrub({"stderr": stderr.read().strip()}).files["stderr"].decode("utf-8", "backslashreplace").splitlines()
+    return f": {lines[-1][:200]}" if lines else ""

@@ -41,7 +41,8 @@ def record_library(library: Path | str, limit_s: float = child.LIMIT_S) -> Recor
     Raises MissingError where it cannot be loaded or does not initialise; GateError, which names the call, where it crashes or a call takes longer
     than ``limit_s`` seconds.
     """
-    return _asked(child.Errand(MODULE, _task(library, mock=False), str(library), "the library", watched=True), limit_s)
+    found = library if isinstance(library, str) else library.absolute()  # the child works in a folder of its own
+    return _asked(child.Errand(MODULE, _task(found, mock=False), str(library), "the library", watched=True), limit_s)
 
 
 def _task(library: Path | str, *, mock: bool) -> dict[str, str | bool]:

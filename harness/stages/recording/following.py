@@ -38,7 +38,8 @@ def follow(library: Path | str, first: Recording, plan: Plan, root: Path | None 
     seconds) is said, and costs the time line alone.  MissingError where it cannot be loaded any more.
     """
     ids = [asdict(known) for known in _field_ids(first, root)]
-    task = {"library": str(library), "first": answers.dump(first), "plan": asdict(plan), "field_ids": ids}
+    path = library if isinstance(library, str) else str(library.absolute())  # the child works in a folder of its own
+    task = {"library": path, "first": answers.dump(first), "plan": asdict(plan), "field_ids": ids}
     errand = child.Errand(MODULE, task, str(library), "sampling", watched=True, stoppable=True)
     try:
         found = child.run(errand, limit_s)

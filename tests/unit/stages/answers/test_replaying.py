@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from harness.stages.answers import replaying
 from harness.stages.render import serving
 from harness.stores.workspace import Workspace
 from harness.words.errors import GateError, InputError, MissingError
+from mocklib import build
 from mocklib.answers import Asked
 from mocklib.binding import Answer
 
@@ -70,6 +72,22 @@ def test_a_library_that_hangs_or_dies_at_its_start_is_told(nvml_stub: Callable[.
         replaying.record_library(nvml_stub(crashes="nvmlInit_v2"))
     with pytest.raises(GateError, match=r"did not end within 1 s, in nvmlInit_v2"):
         replaying.record_library(nvml_stub(hangs="nvmlInit_v2"), 1)
+
+
+def test_a_library_is_named_from_the_folder_of_the_caller(nvml_stub: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    library = nvml_stub(seed=5)
+    monkeypatch.chdir(library.parent)
+    assert Asked("nvmlSystemGetDriverVersion") in replaying.record_library(Path(library.name))
+
+
+def test_what_a_dying_library_says_is_told_without_its_identifiers(tmp_path: Path) -> None:
+    source, made = tmp_path / "says.c", tmp_path / "says.so"
+    said = "board GPU-3f2a9c71-5b0e-4d1a-9f67-8c2e1d0b4a55 of /home/alice has fallen off"
+    source.write_text(f'#include <stdlib.h>\n#include <unistd.h>\nint nvmlInit_v2(void) {{ write(2, "{said}", {len(said)}); abort(); }}\n')
+    build.find_compiler().run("-shared", "-fPIC", "-w", str(source), "-o", str(made))
+    with pytest.raises(GateError, match=r"SIGABRT, in nvmlInit_v2: board GPU-00000001-0000-.* of /home/\w+ has fallen off") as caught:
+        replaying.record_library(made)
+    assert not re.search("3f2a9c71|alice", str(caught.value))
 
 
 def test_a_file_that_is_no_library_is_an_environment_that_lacks_one(tmp_path: Path) -> None:
