@@ -96,9 +96,9 @@ def _lines(done: Recording, root: Path) -> Iterator[str]:
     assert done.take is not None
     codes = _codes(done)
     yield f"  answers {sum(codes.values())}: " + ", ".join(f"{code} {count}" for code, count in codes.items())
-    odd = [view for view, outcome in done.take.outcomes.items() if outcome != "whole"]
+    odd = [f"{view} ({outcome})" for view, outcome in done.take.outcomes.items() if outcome != "whole"]
     if odd:
-        yield f"  without a text: {', '.join(odd)}"
+        yield f"  not whole: {', '.join(odd)}"
     if done.take.sampled:
         yield f"  {done.take.sampled}"
     moved = done.take.given.recorded.moved if done.take.given.recorded is not None else ()

@@ -39,6 +39,7 @@ MAX_TEXT = 8 * 1024 * 1024
 _CUT = re.compile(rb"(?<=\s\.\.\.)[^/\s|]+(?=/)")
 """The first part of a path that the table cut at its front: what is left of it may be of a user's name."""
 _SLACK_S = 2
+_QUOTED = 200
 _RELEASE = re.compile(rb"NVIDIA-SMI(?: version\s*:)? +([0-9][0-9.]*)")
 
 
@@ -93,6 +94,9 @@ def take(node: Node, wanted: Sequence[View]) -> Take:
 
 def _check_whole(node: Node, view: str, shot: Shot) -> None:
     """Raises InputError where a view that must be whole is not; where no driver answers, what asking raises says it better."""
+    if len(shot.stdout) > MAX_TEXT:
+        command = viewing.shown(shot.command)
+        raise InputError(f"{command} (view {view}): printed {len(shot.stdout)} bytes, more than {MAX_TEXT}; nothing was written")
     try:
         _whole(view, shot, scrub.scrub({view: shot.stdout}).files[view])
     except InputError:
@@ -118,7 +122,8 @@ def _whole(view: str, shot: Shot, data: bytes) -> Source:
         raise InputError(f"{error} ({ended}); nothing was written") from None
     due = Listing if view == VIEW_LIST else Document
     if not isinstance(read, due):
-        raise InputError(f"{name}: printed something else ({ended}); nothing was written")
+        printed = data.strip().splitlines()[0].decode("utf-8", "backslashreplace")[:_QUOTED]
+        raise InputError(f"{name}: printed {printed!r} ({ended}); nothing was written")
     if read.kind == TRIMMED and isinstance(read, Document):
         raise InputError(f"{name}: {len(read.gpus)} GPUs of the {read.get('attached_gpus')} that it says are attached; nothing was written")
     return read
@@ -151,7 +156,7 @@ def _cleaned(node: Node, shots: dict[str, Shot], asked: tuple[Recording, Followe
     runs = {view: _run(view, shot, cleaned) for view, shot in shots.items()}
     extra = reading.Recorded(cleaned.answers, runs, taken, cleaned.timeline)
     given = reading.Given(names, hashes, scrubbed, read, cleaned.report, _notes(taken, extra.driver), extra)
-    outcomes = {view: shot.outcome for view, shot in shots.items()}
+    outcomes = {view: viewing.WHOLE if view in (*read, AGAIN) else shot.outcome for view, shot in shots.items()}
     said = {view: _said(shots[view], cleaned.files) for view, outcome in outcomes.items() if outcome != viewing.WHOLE or shots[view].status}
     again = second if isinstance(second, Document) else None
     return Take(given, outcomes, {view: line for view, line in said.items() if line}, again, "" if followed is None else followed.said)
@@ -202,7 +207,7 @@ def _release(shots: dict[str, Shot]) -> str | None:
 
 def _said(shot: Shot, files: dict[str, bytes]) -> str:
     cleaned = scrub.scrub({**files, "said": shot.said}).files["said"]
-    return cleaned.decode("utf-8", "backslashreplace")[:200]
+    return cleaned.decode("utf-8", "backslashreplace")[:_QUOTED]
 
 
 def _instant(when: datetime) -> str:

@@ -61,6 +61,8 @@ def test_a_view_that_does_not_end_is_ended_and_said_to_be_late(printed, nvidia_s
         ("-q -x", (15, b"Unable to read\n", b""), r"\(view q-x\).*exit status 15"),
         ("-L", (0, b"", b""), r"nvidia-smi -L \(view L\): printed nothing, exit status 0"),
         ("-L", (255, b"Unknown Error\n", b""), r"\(view L\).*exit status 255"),
+        ("-q -x", (6, b"No devices were found\n", b""), r"\(view q-x\): printed 'No devices were found' \(exit status 6\)"),
+        ("-q -x", (0, b"<x>" * 3_000_000, b""), r"\(view q-x\): printed 9000000 bytes, more than 8388608"),
         ("-L", (0, b"GPU 0: Tesla T4 (UUID: GPU-11111111-2222-3333-4444-555555555555)\n", b""), "-L"),
     ],
 )
@@ -78,6 +80,14 @@ def test_a_query_that_ends_in_the_middle_or_lacks_a_gpu_is_not_whole(printed, nv
     printed["-q -x"] = (0, t4_query.replace(b"<attached_gpus>1<", b"<attached_gpus>2<"), b"")
     with pytest.raises(InputError, match=r"view q-x\): 1 GPUs of the 2 that it says are attached"):
         taking.take(node_of(nvidia_smi(printed), t4_answers), ALL)
+
+
+def test_a_whole_query_is_whole_whatever_the_exit_status(printed, nvidia_smi, t4_answers, t4_query):
+    """A board whose infoROM is damaged has everything printed and ends with 14."""
+    printed["-q -x"] = (14, t4_query, b"WARNING: infoROM is corrupted at gpu 0000:00:1E.0\n")
+    take = taking.take(node_of(nvidia_smi(printed), t4_answers), ALL)
+    assert (take.outcomes["q-x"], take.given.recorded.runs["q-x"].status) == ("whole", 14)
+    assert take.given.recorded.runs["q-x"].stderr.startswith("WARNING: infoROM")
 
 
 def test_no_driver_is_told_by_the_code_of_nvml(printed, nvidia_smi, t4_answers):
