@@ -32,8 +32,17 @@ _TAGS = {
 }  # fmt: skip
 """Kind of identifier (`getters.IDENTIFIERS`) -> the element by whose name scrub knows such a value."""
 _VALUES = "values of answers"
-_OUT = str.maketrans({"<": "\x01", "\n": "\x02", "&": "\x03", ">": "\x04"})
-_BACK = str.maketrans({"\x01": "<", "\x02": "\n", "\x03": "&", "\x04": ">"})
+_OUT = str.maketrans({"<": "\x01", "\n": "\x02", "&": "\x03", ">": "\x04", **{char: f"\x05{char}" for char in "\x01\x02\x03\x04\x05"}})
+_BACK = dict(zip("\x01\x02\x03\x04", "<\n&>", strict=True))
+_QUOTED = re.compile("\x05([\x01-\x05])|([\x01-\x04])")
+_NUMBER, _RAW = "a number", "bytes"
+"""What stands in place of an element where nothing says what a value is: an identifier that another answer has is one here, too."""
+_DIGITS = {10: re.compile(r"[0-9]{10,20}"), 16: re.compile(r"[0-9a-f]{16}")}
+_HEX = re.compile(r"[0-9a-f]{32}")
+_LEAST = 16
+"""Hexadecimal digits of the shortest bytes that are looked for in others."""
+_WIDE = 1 << 32
+"""Numbers from here on are looked at: a PDI, a GUID and a serial are wider."""
 _ANSWERS = re.compile(rb"\Aformat: [0-9]+\n(?:node|gpu[0-9]+) nvml")
 """How the text of a recording's answers starts."""
 _TIME_LINE = re.compile(rb"\Aformat: [0-9]+\nrecorded: [^\n]*\ninterval_ns: ")
@@ -59,11 +68,21 @@ class _Values:
     listed: dict[tuple[str, str], None] = field(default_factory=dict)
     cleaned: dict[tuple[str, str], str] = field(default_factory=dict)
 
+    numbers: dict[str, str] = field(default_factory=dict)
+    raw: dict[str, str] = field(default_factory=dict)
+
     def note(self, tag: str, text: str) -> str:
-        self.listed.setdefault((tag, text))
+        if tag not in (_NUMBER, _RAW):
+            self.listed.setdefault((tag, text))
         return text
 
     def look_up(self, tag: str, text: str) -> str:
+        if tag == _NUMBER:
+            return self.numbers.get(text, text)
+        if tag == _RAW:
+            for known, made in self.raw.items():
+                text = text.replace(known, made)
+            return text
         return self.cleaned[tag, text]
 
     def text(self) -> bytes:
@@ -73,7 +92,21 @@ class _Values:
     def take(self, data: bytes) -> None:
         lines = data.decode("utf-8", "surrogateescape").split("\n")[:-1]
         for (tag, text), line in zip(self.listed, lines, strict=True):
-            self.cleaned[tag, text] = line.removeprefix(f"<{tag}>").removesuffix(f"</{tag}>").translate(_BACK)
+            quoted = line.removeprefix(f"<{tag}>").removesuffix(f"</{tag}>")
+            made = self.cleaned[tag, text] = _QUOTED.sub(lambda match: match[1] or _BACK[match[2]], quoted)
+            if made != text and tag in _TAGS.values():
+                self._learn(text, made)
+
+    def _learn(self, text: str, made: str) -> None:
+        """Know an identifier and its placeholder as a number and as bytes."""
+        spelt = text.removeprefix("0x"), made.removeprefix("0x")
+        base = 16 if text.startswith("0x") else 10
+        if all(_DIGITS[base].fullmatch(one) for one in spelt) and int(spelt[0], base) >= _WIDE:
+            self.numbers[str(int(spelt[0], base))] = str(int(spelt[1], base))
+        as_bytes = [one.encode("utf-8", "surrogateescape").hex() for one in (text, made)]
+        for known, placeholder in (as_bytes, spelt) if base == 16 or _HEX.fullmatch(text) else (as_bytes,):
+            if len(known) == len(placeholder) >= _LEAST:
+                self.raw[known] = placeholder
 
 
 def clean(files: Mapping[str, bytes], answers: Recording, line: TimeLine | None = None) -> Cleaned:
@@ -170,11 +203,18 @@ def _value(kinds: Mapping[str, str], name: str, value: Any, change: Change) -> A
     if isinstance(value, str):
         cleaned = change(_TAGS[kind] if kind else name.rpartition(".")[2].partition("[")[0], value)
         return _fitted(cleaned, value) if "." in name else cleaned
-    if kind is None or isinstance(value, bool):
-        return value
+    if kind is None:
+        return _unmarked(value, change)
     if isinstance(value, int):
         return int(change(_TAGS[kind], f"0x{value:016x}"), 16)
     return _bytes(kind, value, change) if isinstance(value, bytes) else value
+
+
+def _unmarked(value: Any, change: Change) -> Any:
+    """A number or bytes of which nothing says that they identify: where they are another answer's identifier, they do."""
+    if isinstance(value, int) and not isinstance(value, bool) and value >= _WIDE:
+        return int(change(_NUMBER, str(value)))
+    return bytes.fromhex(change(_RAW, value.hex())) if isinstance(value, bytes) else value
 
 
 def _fitted(text: str, before: str) -> str:

@@ -37,7 +37,7 @@ ANSWERS = {
     Asked("nvmlDeviceGetHostname_v1", 0): Answer(0, {"hostname.value": HOST}),
     Asked("nvmlSystemGetProcessName", None, (("pid", 4711),)): Answer(0, {"name": f"/home/ann/train --host={HOST}"}),
     Asked("nvmlDeviceGetName", 0): Answer(0, {"name": "Made <Up> & Co\nBoard"}),
-    Asked("nvmlDeviceGetMemoryInfo", 0): Answer(0, {"memory.total": PDI}),
+    Asked("nvmlDeviceGetMemoryInfo", 0): Answer(0, {"memory.total": PDI ^ 1}),
     Asked("nvmlDeviceGetMigMode", 0): Answer(3),
 }
 TABLE = f"""  0   N/A  N/A  4711  C  ...nn/train --host={HOST}   12MiB
@@ -86,6 +86,30 @@ def test_what_is_no_identifier_stays_as_it_was_answered():
     assert [done.answers[asked] for asked in kept] == [ANSWERS[asked] for asked in kept]
     assert list(done.answers) == list(ANSWERS)
     assert done.answers[Asked("nvmlDeviceGetPlatformInfo", 0, (("platformInfo.version", 2),))].out["platformInfo.slotNumber"] == 7
+
+
+def test_an_identifier_is_one_in_the_answer_of_a_function_that_nobody_thought_of():
+    odd = {
+        Asked("nvmlDeviceGetCpuAffinity", 0, (("cpuSetSize", 2),)): Answer(0, {"cpuSet": [PDI, PDI ^ 1]}),
+        Asked("nvmlDeviceGetFieldValues", 0, (("fieldId", 9), ("scopeId", 0))): Answer(0, {"valueType": 3, "value": int(SERIAL)}),
+        Asked("nvmlDeviceGetVgpuSchedulerState", 0): Answer(0, {"pSchedulerState.schedulerParams": GUID.to_bytes(8, "big") + bytes(8)}),
+        Asked("nvmlDeviceGetNvlinkSupportedBwModes", 0): Answer(0, {"supportedBwMode.bwModes": b"at " + UUID.encode() + bytes(4)}),
+    }
+    files = {"q-x": QUERY.encode()}
+    done = cleaning.clean(files, {**odd, **ANSWERS})
+    first, second, third, fourth = (done.answers[asked].out for asked in odd)
+    assert first["cpuSet"] == [done.answers[Asked("nvmlDeviceGetPdi", 0, (("pdi.version", 1),))].out["pdi.value"], PDI ^ 1]
+    assert second["value"] == int(done.answers[Asked("nvmlDeviceGetSerial", 0)].out["serial"])
+    platform = done.answers[Asked("nvmlDeviceGetPlatformInfo", 0, (("platformInfo.version", 2),))].out
+    assert third["pSchedulerState.schedulerParams"] == platform["platformInfo.ibGuid"]
+    assert fourth["supportedBwMode.bwModes"] == b"at " + done.answers[Asked("nvmlDeviceGetUUID", 0)].out["uuid"].encode() + bytes(4)
+    again = cleaning.clean(done.files, done.answers)
+    assert (again.answers, again.report) == (done.answers, {})
+
+
+def test_a_text_with_control_characters_stays_as_it_was_answered():
+    odd = {Asked("nvmlDeviceGetName", 0): Answer(0, {"name": "a\x01b<\x05\n\x05\x05&>\x02\x03\x04\x06\r"})}
+    assert cleaning.clean({}, odd).answers == odd
 
 
 def test_what_is_scrubbed_is_scrubbed_to_itself():
