@@ -54,6 +54,8 @@ def select(words: str) -> tuple[View, ...]:
         return ()
     wanted = set(known) if names == [ALL] else set(names)
     for name in names if names != [ALL] else ():
+        if name in (ALL, NONE):
+            raise UsageError(f"--views: {name!r} stands alone")
         if name not in known:
             raise UsageError(f"--views: no view {name!r}{did_you_mean(name, [*known, ALL, NONE])}; known: {', '.join(known)}, or {ALL}, or {NONE}")
     if not names:
