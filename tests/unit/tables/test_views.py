@@ -67,7 +67,7 @@ def test_views_are_chosen_by_name():
     assert views.select("none") == ()
     assert views.select("all") == views.load()
     assert [view.name for view in views.select("topo-m, q")] == ["q-x", "L", "q", "topo-m"]
-    for words, said in (("topo", "no view 'topo' .did you mean 'topo-m'"), ("", "names no view"), ("none,q", "no view 'none'")):
+    for words, said in (("topo", "no view 'topo' .did you mean 'topo-m'"), ("", "names no view"), ("none,q", "'none' stands alone")):
         with pytest.raises(UsageError, match=said):
             views.select(words)
 
