@@ -297,7 +297,7 @@ def _build() -> list[Format]:
         _unless(_divided("mib", " MiB", MIB), "process_mib", 0xFFFFFFFFFFFFFFFF),
         _string("string", r"[^\x00]*"), _string("bus_id", r"[0-9A-F]{8}:[0-9A-F]{2}:[0-9A-F]{2}\.[0-9A-F]"),
         _string("bus_id_legacy", r"[0-9A-F]{4}:[0-9A-F]{2}:[0-9A-F]{2}\.[0-9A-F]"),
-        _cuda_version(), _empty("serial", "Not Set"), _profile_mask(),
+        _cuda_version(), _empty("serial", "Not Set"), _empty("part_number", "N/A"), _profile_mask(),
         Format("timestamp", "int", moments.parse_ctime, lambda raw: moments.ctime(int(raw))),
         Format("bbx_time", "int", moments.parse_bbx, lambda raw: moments.bbx(int(raw))),
         Format("uuid_bytes", "str", moments.parse_uuid_bytes, lambda raw: moments.uuid_text(str(raw))),

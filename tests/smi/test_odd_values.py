@@ -25,6 +25,7 @@ device_defaults:
   architecture: {architecture}
   serial: ""
   uuid: GPU-1
+  board_part_number: ""
   vbios_version: "1&2"
   persistence_mode: disabled
   addressing_mode: ats
