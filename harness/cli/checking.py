@@ -44,14 +44,14 @@ def command(
 ) -> int:
     """Render each capture (all of them without ID) from the mock library and compare it with what the real node printed.
 
-    ID is an id, a short name, or a board for all its captures.
-    Hashes decide; where they differ, every difference is listed.  Without ID, files that
-    belong to no capture fail the gate too.  Exit status 0 is parity: no finding left.
-    What is pending is counted and never compared; in CI it fails the gate.
-    A rule (golden/rules.yaml) that is expired or does nothing fails the gate by name.
-    Outside a workspace the boards shipped with nvparity are checked.
-    With --live no capture is read: this node's own library is rendered and held against its own nvidia-smi, run before and after;
-    what moved between the two runs is set aside, all else that differs is a fault of our rows or layouts. Nothing is stored.
+    ID is an id, a short name, or a board for all its captures. Hashes decide; where they differ, every difference is listed. The answers of a
+    recording are compared call by call. Exit status 0 is parity: no finding left.
+
+    Without ID, files that belong to no capture fail the gate too. What is pending is counted and never compared; in CI it fails the gate. A rule
+    (golden/rules.yaml) that is expired or does nothing fails the gate by name. Outside a workspace the boards shipped with nvparity are checked.
+
+    With --live no capture is read: on a node with a driver, what we print over its own library is held against what its own nvidia-smi prints before
+    and after. What moved between these two is set aside; all else that differs is a fault of our rows or layouts. Nothing is stored.
     """
     _apart(json_file, junit_file)
     if on_node:

@@ -64,12 +64,12 @@ def in_ci(flag: bool | None) -> bool:
     return os.environ.get("CI", "").lower() not in ("", "0", "false") if flag is None else flag
 
 
-def refuse_in_ci(flag: bool | None, space: Workspace, command: str) -> None:
-    """Raise GateError, naming what is pending, where nothing may be written."""
+def refuse_in_ci(flag: bool | None, space: Workspace, command: str, otherwise: str = "or with --no-ci") -> None:
+    """Raise GateError, naming what is pending, where nothing may be written; ``otherwise`` is what may be done there."""
     if not in_ci(flag):
         return
     waiting = ", ".join(pending.ids(space))
-    raise GateError(f"in CI nothing is written: run nvparity {command} elsewhere, or with --no-ci" + (f"; pending: {waiting}" if waiting else ""))
+    raise GateError(f"in CI nothing is written: run nvparity {command} elsewhere, {otherwise}" + (f"; pending: {waiting}" if waiting else ""))
 
 
 def clock_wanted(given: str | None) -> Wanted | None:

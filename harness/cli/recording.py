@@ -51,10 +51,16 @@ def command(
 ) -> int:
     """Record this node: every view of nvidia-smi and the answer of every getter of NVML. Nothing is set, reset, created or destroyed.
 
-    Identifiers are replaced before anything is written. `-q -x` and `-L` must be whole; what became of any other view is recorded and named.
-    --interval 1 --count 600 samples what moves for ten minutes more; Ctrl-C ends that with what was taken, and the mock of the recording plays it.
-    Modes: new takes the next free id (one given with --id must be free); once leaves a recording that is there alone; refresh proposes what differs
-    (nvparity review); none asks and reports and writes nothing. Exit status 0 is parity of the mock with the node.
+    The recording is a capture, a profile and a golden in DIR, which is made where it is not there; `nvparity import DIR` takes it over elsewhere.
+    Identifiers are replaced before anything is written.
+
+    `-q -x` and `-L` must be whole. What became of any other view is recorded and named. Then the mock of the recording is rendered and asked: exit
+    status 0 says that it prints and answers what the node did.
+
+    Modes: new takes the next free id (one given with --id must be free); once leaves a recording that is there alone; what refresh finds to differ is
+    pending until `nvparity review`; none asks and reports everything and writes nothing.
+
+    --interval 1 --count 600 keeps how readings move for ten minutes; Ctrl-C ends that with what was taken.
     """
     from harness.cli import consoles
     from harness.reports import recorded
@@ -65,7 +71,7 @@ def command(
     with _folder(root):
         space = Workspace.find(root)
         if mode != pipeline.NOTHING:
-            options.refuse_in_ci(ci, space, "record")
+            options.refuse_in_ci(ci, space, "record", f"with --no-ci, or with --mode {pipeline.NOTHING}, which reports alone")
         node = _node(Path(binary) if binary else None, Path(library) if library else None, with_views=bool(listed))
         if plan is not None:
             node = replace(node, follow=lambda answers: following.follow(library or smi.LIBRARY_NAME, answers, plan, space.root))

@@ -48,7 +48,7 @@ class Workspace:
         if root is not None:
             folder = Path(root)
             if not folder.is_dir():
-                raise InputError(f"{folder}: not a folder (--root names the folder that holds captures/ and golden/)")
+                raise InputError(f"{folder}: not a folder; make it first (--root names the folder that holds captures/ and golden/)")
             return cls(folder.resolve())
         here = (start or Path.cwd()).resolve()
         for folder in (here, *here.parents):

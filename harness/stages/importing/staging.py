@@ -119,11 +119,11 @@ def taken(space: Workspace) -> set[str]:
     return {*(path.stem for path in files), *(path.name for path in space.captures.glob("*")), *pending.ids(space)}
 
 
-def check_free(space: Workspace, name: str) -> None:
-    """Refuse an id of which anything exists already."""
+def check_free(space: Workspace, name: str, otherwise: str = "") -> None:
+    """Refuse an id of which anything exists already; ``otherwise`` is what the caller may do beside choosing another or removing it."""
     for path in _targets(space, name):
         if os.path.lexists(path):
-            raise InputError(f"{path}: exists; choose another id with --id, or remove it first")
+            raise InputError(f"{path}: exists; choose another id with --id, or remove it first{otherwise}")
 
 
 def settle(

@@ -46,7 +46,7 @@ def run(space: Workspace, node: Node, wanted: Sequence[View], name: str | None, 
     if mode == ONCE and name is not None and captures.exists(space.captures, name):
         return Recording(LEFT, name)
     if mode == NEW and name is not None:
-        staging.check_free(space, name)
+        staging.check_free(space, name, f"; --mode {REFRESH} proposes what differs, {ONCE} leaves it alone")
     take = taking.take(node, wanted)
     first = pipeline.propose_id(space, take.given, ()) if name is None else name
     there = captures.exists(space.captures, first)

@@ -70,7 +70,7 @@ def _checked(wanted: str, kind: str, rest: str) -> Decimal:
         if match is None:
             raise UsageError(f"--clock {wanted}: after + stand a number and its unit ({', '.join(_UNITS)}), as in at:+90s")
         return Decimal(match[1]) * _UNITS[match[2]]
-    raise UsageError(f"--clock {wanted}: is no clock{did_you_mean(kind, [form.partition(':')[0] for form in FORMS])}; known: {', '.join(FORMS)}")
+    raise UsageError(f"--clock: no clock {wanted!r}{did_you_mean(kind, [form.partition(':')[0] for form in FORMS])}; known: {', '.join(FORMS)}")
 
 
 def _instant(text: str) -> int:

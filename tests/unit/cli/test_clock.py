@@ -77,7 +77,7 @@ def test_a_clock_that_is_none_is_a_usage_error_and_nothing_is_started(
 ) -> None:
     tail = ["--", "touch", str(tmp_path / "started")] if command == "run" else []
     assert guard.run([command, str(profile), "--clock", "plya", *tail]) == EXIT_USAGE
-    assert "--clock plya: is no clock (did you mean 'play'?); known: frozen, real, play, scaled:X, at:INSTANT" in capsys.readouterr().err
+    assert "--clock: no clock 'plya' (did you mean 'play'?); known: frozen, real, play, scaled:X, at:INSTANT" in capsys.readouterr().err
     assert not (tmp_path / "started").exists()
 
 

@@ -37,3 +37,8 @@ def test_a_node_without_a_driver_leaves_no_folder(tmp_path: Path, library_path: 
     status = guard.run(["record", "--views", "none", "--library", str(library_path), "--root", str(tmp_path / "node"), "--no-ci"])
     assert status == 4
     assert not (tmp_path / "node").exists()
+
+
+def test_in_ci_the_mode_that_writes_nothing_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert guard.run(["record", "--views", "none", "--root", str(tmp_path / "node"), "--ci"]) == 1
+    assert "run nvparity record elsewhere, with --no-ci, or with --mode none, which reports alone\n" in capsys.readouterr().err

@@ -40,10 +40,10 @@ def test_each_word_asks_for_its_clock(wanted: str, clock: Clock) -> None:
 @pytest.mark.parametrize(
     ("wanted", "said"),
     [
-        ("frozn", "is no clock (did you mean 'frozen'?)"),
-        ("", "is no clock"),
-        ("real:2", "is no clock"),
-        ("play:2", "is no clock"),
+        ("frozn", "no clock 'frozn' (did you mean 'frozen'?)"),
+        ("", "no clock ''"),
+        ("real:2", "no clock 'real:2'"),
+        ("play:2", "no clock 'play:2'"),
         ("scaled:", "a speed is a number from 0.000001 to 1000000"),
         ("scaled:0", "a speed is a number"),
         ("scaled:-1", "a speed is a number"),
