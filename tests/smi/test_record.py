@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -74,6 +75,21 @@ def test_every_view_is_recorded_and_a_second_recording_differs_in_what_moves_alo
     assert (runs["version"].status == 0) == (branch >= 550)
     assert {view for view, ran in runs.items() if ran.status == 0} >= {"q-x", "L", "q", "table", "supported-clocks", "query-gpu", "topo-m"}
     assert set(capture.sidecar.moved) <= {"timestamp"}
+
+
+def test_the_readme_shows_what_a_recording_prints(smi_binary: Callable[[int], Path], library_path: Path, tmp_path: Path) -> None:
+    """But for the milliseconds, and who asked."""
+    (shown,) = re.findall(r"```text\n(geforce.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+    profile = ROOT / "profiles" / f"{shown.partition(':')[0]}.yaml"
+    done = run(library_path, profile, ["--root", str(tmp_path), "--smi", str(smi_binary(525))])
+    assert (done.returncode, done.stderr.startswith("nvparity: ")) == (0, True), done.stderr
+
+    def plain(text: str) -> list[str]:
+        return [re.sub(r"^(  [a-z-]+ +(?:whole|empty|refused|unknown) +\d+) +\d+", r"\1", line.rstrip()) for line in text.splitlines()]
+
+    found = [line.replace("asked not as root", "asked as root") for line in plain(done.stdout)]
+    columns = [re.sub(" +", " ", line) for line in found]
+    assert [line for line in plain(shown) if re.sub(" +", " ", line) not in columns] == []
 
 
 def test_a_node_without_nvidia_smi_is_told_how_to_record_its_answers(library_path: Path, profile: Callable[[int], Path], tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ def test_the_document_goes_to_standard_output_and_what_it_lacks_to_standard_erro
     for shown in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL):
         assert shown in out
     (shown,) = re.findall(r"```text\n(nvparity: [0-9]+ answers written.*)\n", PAGE)
-    assert re.sub("[0-9]+", "N", err.splitlines()[0]) == re.sub("[0-9]+", "N", shown)
+    assert err.splitlines()[0] == shown
 
 
 def test_the_page_shows_what_an_import_of_an_export_prints(space: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -39,7 +39,7 @@ def test_the_page_shows_what_an_import_of_an_export_prints(space: Workspace, tmp
     capsys.readouterr()
     assert guard.run(["import", str(target), "--no-ci", "--root", str(space.root)]) == 0  # nvparity import answers.yaml
     (shown,) = re.findall(r"```text\n(t4-x1.*?)```", PAGE, re.DOTALL)
-    assert re.sub("[0-9]+", "N", capsys.readouterr().out) == re.sub("[0-9]+", "N", shown)
+    assert capsys.readouterr().out == shown
 
 
 def test_the_file_is_the_same_twice_and_has_what_standard_output_has(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
