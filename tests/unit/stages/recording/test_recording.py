@@ -243,7 +243,7 @@ def test_a_bundle_that_was_changed_is_refused_and_nothing_of_it_is_taken(record,
 
 def test_an_answer_that_was_not_scrubbed_where_it_was_recorded_is_refused(record, space, tmp_path, t4_answers, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(cleaning, "clean", lambda files, answers, _: cleaning.Cleaned(dict(files), answers, {}))
+        patch.setattr(cleaning, "clean", lambda files, answers, _=None: cleaning.Cleaned(dict(files), answers, {}))
         record(answers={**t4_answers, PDI: Answer(0, {"pdi.version": 16777232, "pdi.value": 0x9A1B3C4D5E6F7081})}, wanted=())
     (tmp_path / "home").mkdir()
     outcomes = list(folder.recordings(Workspace(tmp_path / "home"), space.root, bundle.find(space.root)))
