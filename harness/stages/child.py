@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import harness
+from harness.stages.bounds import bound
 from harness.text import scrub
 from harness.words.errors import EXIT_ENVIRONMENT, EXIT_INPUT, GateError, InputError, MissingError, NvparityError
 from mocklib import state
@@ -77,7 +78,10 @@ def run(errand: Errand, limit_s: float = LIMIT_S) -> dict[str, Any]:
             raise GateError(f"{errand.name}: {errand.doing} was ended by {signal.Signals(-status).name}{_at(progress)}{last}")
         if not said:
             raise RuntimeError(f"{errand.doing} left no answer (status {status}){last}")
+    try:
         found: dict[str, Any] = json.loads(said)
+    except ValueError:
+        raise MissingError(f"{errand.name}: {errand.doing} could not write its answer whole (status {status}){last}") from None
     if "error" in found:
         kinds: dict[int, type[NvparityError]] = {EXIT_INPUT: InputError, EXIT_ENVIRONMENT: MissingError}
         raise kinds.get(found["status"], GateError)(found["error"])
@@ -110,8 +114,8 @@ def _status(errand: Errand, task: str, folder: Path, limit_s: float, files: tupl
     except BaseException:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         raise
-    with contextlib.suppress(ProcessLookupError):
-        resource.prlimit(child.pid, resource.RLIMIT_FSIZE, (_WRITTEN, _WRITTEN))
+    bound(child.pid, resource.RLIMIT_FSIZE, _WRITTEN)
+    bound(child.pid, resource.RLIMIT_CORE, 0)
     return _waited(child, errand, folder / "progress", limit_s, before)
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from harness.stages.bounds import bound
 from harness.words.errors import GateError, InputError, MissingError
 
 LIBRARY_NAME = "libnvidia-ml.so.1"
@@ -116,7 +117,8 @@ def _run(binary: Path, arguments: Sequence[str], environment: Mapping[str, str],
         except OSError as error:
             raise MissingError(f"{binary}: cannot be started: {error.strerror}{hint}") from error
         with process:
-            _bound(process.pid)
+            bound(process.pid, resource.RLIMIT_FSIZE, OUTPUT_LIMIT)
+            bound(process.pid, resource.RLIMIT_CORE, 0)
             try:
                 status = process.wait(timeout=limit_s)
             except subprocess.TimeoutExpired:
@@ -130,12 +132,3 @@ def _run(binary: Path, arguments: Sequence[str], environment: Mapping[str, str],
 def _memory(name: str) -> BinaryIO:
     """A file that no folder holds and no disk."""
     return os.fdopen(os.memfd_create(f"nvparity-{name}"), "w+b")
-
-
-def _bound(pid: int) -> None:
-    """Bound what the child writes; one that has ended already needs no bound."""
-    try:
-        resource.prlimit(pid, resource.RLIMIT_FSIZE, (OUTPUT_LIMIT, OUTPUT_LIMIT))
-        resource.prlimit(pid, resource.RLIMIT_CORE, (0, 0))
-    except ProcessLookupError:
-        return
