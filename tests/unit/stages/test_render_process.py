@@ -103,7 +103,7 @@ def test_a_child_without_an_answer_is_a_bug(image: Path, library_path: Path, mon
         process.render(job(library_path, image))
 
 
-def test_a_child_that_has_no_room_for_its_answer_is_an_environment_that_lacks_something(image: Path, library_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_child_without_room_for_its_answer_lacks_something(image: Path, library_path: Path, monkeypatch: pytest.MonkeyPatch):
     half = "import json, sys; open(json.load(sys.stdin)['answer'], 'w').write('{\"a\": \"'); sys.stdout.close(); raise OSError(27, 'File too large')"
     replaced(monkeypatch, half)
     with pytest.raises(MissingError, match=r"could not write its answer whole \(status 1\): OSError: .*File too large"):
