@@ -186,15 +186,16 @@ _Dumper.add_representer(list, _represent_list)
 _Dumper.add_representer(str, _represent_text)
 
 
-def recorded(text: str, *, timeline: bool = False) -> str:
+def recorded(text: str, *, timeline: bool = False, at: str | None = None) -> str:
     """``text``, a profile as `dump` writes it, with what moves from one recording to the next on one line, ``recorded``.
 
-    ``timeline``: it is played by the time line of its capture.
+    ``timeline``: it is played by the time line of its capture.  ``at``: the instant of a recording that no text tells the time of: where it replays.
     """
     clock, origin = _AT.search(text), _CAPTURE.search(text)
     if origin is None:
         raise InputError("a profile without `origin.capture` is made from no recording")
-    moved = f"capture: {origin[2]}" + (f", at: {clock[2]}" if clock is not None else "")
+    instant = clock[2] if clock is not None else None if at is None else f'"{at}"'
+    moved = f"capture: {origin[2]}" + (f", at: {instant}" if instant is not None else "")
     rest = _CAPTURE.sub(r"\1", text if clock is None else _AT.sub(r"\1", text, count=1), count=1)
     played = "timeline: {loop: false}\n" if timeline else ""
     return re.sub(r"(?m)^system:$", lambda _: f"{RECORDED}: {{{moved}}}\n{played}system:", rest, count=1)

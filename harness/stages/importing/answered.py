@@ -27,5 +27,5 @@ def text(beside: str | None, recorded: Recorded, name: str, root: Path) -> tuple
     made = deriving.derive(recorded.answers, tree, text=told, moved=recorded.moved, capture=name)
     settled = residual.settle(made.text, recorded.answers, Workspace(root))
     played = recorded.timeline is not None
-    made_text = settled.text if recorded.taken is None else profiles.recorded(settled.text, timeline=played)
+    made_text = settled.text if recorded.taken is None else profiles.recorded(settled.text, timeline=played, at=f"{recorded.taken.at[:19]}Z")
     return made_text, settled.explained, dict(settled.residual)

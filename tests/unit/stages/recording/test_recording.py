@@ -16,7 +16,7 @@ from harness.stages.compare import check
 from harness.stages.importing import bundle, folder
 from harness.stages.recording import cleaning, pipeline
 from harness.stages.review import deciding, differing
-from harness.stores import captures, goldens, pending
+from harness.stores import captures, goldens, pending, profiles
 from harness.stores.workspace import Workspace
 from harness.tables import views
 from harness.words.errors import InputError
@@ -144,6 +144,7 @@ def test_answers_alone_are_a_recording(record, space, t4_answers):
     assert (capture.texts, capture.answers) == ({}, t4_answers)
     assert {path.name for path in (space.captures / T4).iterdir()} == {"sidecar.yaml", "answers.txt"}
     assert all(case.parity for case in check.check(space, [T4]))
+    assert profiles.load(space.profile_path(T4)).clock == {"at": "2026-01-31T12:00:00Z"}  # it replays where it was taken
 
 
 def test_a_recording_of_the_mock_of_a_recording_is_the_recording(record, space, tmp_path, t4_answers):

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import os
-import signal
-import textwrap
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from harness.stages import child
 from harness.stages.answers import replaying
-from harness.stages.answers.__main__ import Progress
 from harness.stages.recording import following
-from harness.stages.recording.__main__ import NodeClock
 from harness.stages.recording.sampling import Plan
 from harness.text.timeline_model import answer_at
 from harness.words.errors import MissingError
@@ -50,49 +47,22 @@ def test_a_library_that_is_gone_is_an_environment_that_lacks_one(nvml_stub: Call
         following.follow(tmp_path / "gone.so", replaying.record_library(nvml_stub(seed=5)), PLAN)
 
 
-def test_an_interrupt_that_came_is_found_where_a_sample_is_waited_for(tmp_path: Path) -> None:
-    (tmp_path / "progress").touch()
-    clock = NodeClock(Progress(str(tmp_path / "progress")))
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        clock.wait_until(clock.monotonic_ns())
-        os.kill(os.getpid(), signal.SIGINT)
-        with pytest.raises(KeyboardInterrupt):
-            clock.wait_until(clock.monotonic_ns() + 10**15)
-        clock.wait_until(clock.monotonic_ns())
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+def interrupted(repository: Path, name: str, folder: Path) -> None:
+    """Run ``name`` of interrupts.py in a process of one thread: an interrupt reaches any thread, and a test worker has several."""
+    script = Path(__file__).with_name("interrupts.py")
+    variables = {**os.environ, "PYTHONPATH": f"{repository}:{folder}:{os.environ.get('PYTHONPATH', '')}"}
+    command = [sys.executable, str(script), name, str(folder)]
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
-ANSWERS = """
-    import json, os, pathlib, signal, sys
-    task = json.load(sys.stdin)
-    os.kill(os.getppid(), signal.SIGINT)
-    signal.sigwait({signal.SIGINT})
-    pathlib.Path(task["answer"]).write_text(json.dumps({"blocked": signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ())}))
-"""
-KEEPS_ON = """
-    import os, signal
-    os.kill(os.getppid(), signal.SIGINT)
-    signal.sigwait({signal.SIGINT})
-    os.kill(os.getppid(), signal.SIGINT)
-    signal.pause()
-"""
+def test_an_interrupt_that_came_is_found_where_a_sample_is_waited_for(repository: Path, tmp_path: Path) -> None:
+    interrupted(repository, "waiting", tmp_path)
 
 
-def errand(folder: Path, monkeypatch: pytest.MonkeyPatch, code: str) -> child.Errand:
-    """A child that interrupts the one who started it."""
-    (folder / "interrupting.py").write_text(textwrap.dedent(code))
-    monkeypatch.setenv("PYTHONPATH", f"{folder}:{os.environ.get('PYTHONPATH', '')}")
-    return child.Errand("interrupting", {}, "x", "the child", stoppable=True)
+def test_a_child_that_can_be_stopped_answers_after_an_interrupt(repository: Path, tmp_path: Path) -> None:
+    interrupted(repository, "answering", tmp_path)
 
 
-def test_a_child_that_can_be_stopped_answers_after_an_interrupt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
-    assert child.run(errand(tmp_path, monkeypatch, ANSWERS)) == {"blocked": True}
-    assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
-
-
-def test_a_second_interrupt_ends_a_child_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        child.run(errand(tmp_path, monkeypatch, KEEPS_ON))
+def test_a_second_interrupt_ends_a_child_that_does_not_answer(repository: Path, tmp_path: Path) -> None:
+    interrupted(repository, "ending", tmp_path)
