@@ -31,6 +31,7 @@ try:
     import hashlib
     import importlib.util
     import pathlib
+    import platform
     import shutil
     import subprocess
 except ImportError:  # Debian's python3-minimal has a part of the standard library only
@@ -74,6 +75,7 @@ nox.options.sessions = ["lint", "types", "tests", "parity"]
 nox.options.stop_on_first_error = False
 
 PROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
+OLDEST_GLIBC = "2.17"  # what the recorder's library is linked for; the oldest platform tag of recorder_folder.py
 MARKED_SESSIONS = ("bench", "faults", "blind", "sanitize", "recorder")
 
 
@@ -209,11 +211,14 @@ def zig(session: nox.Session) -> None:
 @nox.session(default=False)
 def recorder(session: nox.Session) -> None:
     """Make the folder that records on a node without network and compiler (build/recorder, and as one archive), then record with it."""
-    python = environment(session, "test")
+    python = environment(session, "zig")
     home = BUILD / "recorder"
     shutil.rmtree(home, ignore_errors=True)
+    # zig links for the C library of nodes older than this machine; cc would take this machine's
+    compiler = f"{python} -m ziglang cc -target {platform.machine()}-linux-gnu.{OLDEST_GLIBC}"
+    zig = {"CC": compiler, "ZIG_GLOBAL_CACHE_DIR": str(BUILD / "zig"), "ZIG_LOCAL_CACHE_DIR": str(BUILD / "zig")}
     wheel = [python, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps", "--wheel-dir", str(home), str(ROOT)]
-    session.run(*wheel, external=True)
+    session.run(*wheel, external=True, env=zig)
     folder = home / "nvparity-recorder"
     run(session, python, str(ROOT / "recorder_folder.py"), str(next(home.glob("*.whl"))), str(folder))
     shutil.make_archive(str(folder), "gztar", home, folder.name)

@@ -9,6 +9,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from elftools.elf.elffile import ELFFile
+from elftools.elf.gnuversions import GNUVerNeedSection
 
 import harness
 import recorder_folder
@@ -96,6 +98,22 @@ def test_it_records_without_network_compiler_or_packages_of_the_machine(folder, 
     assert (tmp_path / "profiles" / "here.yaml").is_file()
     after = {path: path.stat().st_mtime_ns for path in folder.rglob("*") if "__pycache__" not in path.parts and path.is_file()}
     assert after == before
+
+
+def newest_glibc(path: Path) -> tuple[int, ...]:
+    """The newest version of the C library that a shared object names."""
+    with path.open("rb") as file:
+        needed = next((section for section in ELFFile(file).iter_sections() if isinstance(section, GNUVerNeedSection)), None)
+        entries = [] if needed is None else [entry.name for _, versions in needed.iter_versions() for entry in versions]
+    return max((tuple(map(int, name.removeprefix("GLIBC_").split("."))) for name in entries if name.startswith("GLIBC_2")), default=())
+
+
+@pytest.mark.recorder
+def test_nothing_in_it_needs_a_newer_c_library_than_that_of_an_old_node(folder):
+    """Debian 10, RHEL 8 and Ubuntu 20.04 have 2.28 and newer."""
+    found = {path.name: newest_glibc(path) for path in folder.rglob("*.so*") if path.is_file()}
+    assert (2, 2) < found["libnvidia-ml.so.1"] <= (2, 17)
+    assert {name: version for name, version in found.items() if version > (2, 28)} == {}
 
 
 @pytest.mark.recorder
