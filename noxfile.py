@@ -214,8 +214,8 @@ def recorder(session: nox.Session) -> None:
     python = environment(session, "zig")
     home = BUILD / "recorder"
     shutil.rmtree(home, ignore_errors=True)
-    # zig links for the C library of nodes older than this machine; cc would take this machine's
-    compiler = f"{python} -m ziglang cc -target {platform.machine()}-linux-gnu.{OLDEST_GLIBC}"
+    # zig links for the C library of nodes older than this machine; cc would take this machine's.  -E: pip hides this environment by PYTHONPATH
+    compiler = f"{python} -E -m ziglang cc -target {platform.machine()}-linux-gnu.{OLDEST_GLIBC}"
     zig = {"CC": compiler, "ZIG_GLOBAL_CACHE_DIR": str(BUILD / "zig"), "ZIG_LOCAL_CACHE_DIR": str(BUILD / "zig")}
     wheel = [python, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps", "--wheel-dir", str(home), str(ROOT)]
     session.run(*wheel, external=True, env=zig)
