@@ -17,6 +17,7 @@ from harness.words import fileformat
 from harness.words.errors import InputError, did_you_mean
 from mocklib import fields
 from mocklib.answers import RETURN_CODES, Asked, Recording
+from mocklib.asking import is_of_gpu
 from mocklib.binding import FUNCTION_NOT_FOUND, Answer
 
 SIZE_LIMIT = 64 << 20
@@ -125,6 +126,10 @@ def _with_subject(content: str, where: str) -> tuple[Asked, Answer]:
     if gpu is not None and gpu >= GPU_LIMIT:
         raise InputError(f"{where}: {word}: a node has at most {GPU_LIMIT} GPUs")
     asked, answer = one(content[_space(content, len(word), where) :], where)
+    if gpu is not None and not is_of_gpu(asked.function):
+        raise InputError(f"{where}: {asked.function} is a call of the node, not of {word}")
+    if gpu is None and not answer.missing and is_of_gpu(asked.function):
+        raise InputError(f"{where}: {asked.function} is asked of a GPU, not of the node")
     return Asked(asked.function, gpu, asked.arguments), answer
 
 

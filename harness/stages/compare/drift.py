@@ -84,9 +84,10 @@ def _kinds(capture: Capture, golden: Golden) -> Iterator[str]:
     for view, text in capture.texts.items():
         if text.kind != document.EDITED and (shown := _read(text, view).kind) != text.kind:
             yield f"{view}: the transcript calls itself {text.kind!r}, its bytes are of kind {shown!r}"
-    driver = capture.query.get("driver_version") if capture.query is not None else None
-    if capture.texts and sidecar.driver != driver:
-        yield f"the sidecar's driver is {sidecar.driver!r}, the transcript's {driver!r}"
+    recorded = given.recorded_of(capture)
+    driver = capture.query.get("driver_version") if capture.query is not None else None if recorded is None else recorded.driver
+    if sidecar.driver != driver:
+        yield f"the sidecar's driver is {sidecar.driver!r}, the {'transcript' if capture.texts else 'recording'}'s {driver!r}"
 
 
 def _read(text: Source, view: str) -> Source:
@@ -125,7 +126,10 @@ def _baselines(space: Workspace, capture: Capture) -> Iterator[str]:
 def _profile(space: Workspace, capture: Capture) -> Iterator[str]:
     """The profile is what deriving the capture gives, to the letter; a capture changed by hand has none where that gives none."""
     path = space.profile_path(capture.sidecar.id)
-    made = making.due(capture.texts, capture.sidecar.id, space.root, given.recorded_of(capture))
+    try:
+        made = making.due(capture.texts, capture.sidecar.id, space.root, given.recorded_of(capture))
+    except InputError as error:
+        raise InputError(f"{space.captures / capture.sidecar.id}: {error}") from None
     if isinstance(made, str):
         if path.is_file():
             yield f"profiles/{path.name}: the capture derives into no profile: {made}"

@@ -41,6 +41,8 @@ gpu0 nvmlDeviceGetFieldValues {"fieldId":82,"scopeId":0} = SUCCESS {"valueType":
 gpu0 nvmlDeviceGetBridgeChipInfo = 1234 {"bridgeHierarchy.bridgeChipInfo":[{"type":0,"fwVersion":1}]}
 """
 DAMAGE = [
+    ("gpu0 nvmlSystemGetDriverVersion = NOT_SUPPORTED", "nvmlSystemGetDriverVersion is a call of the node, not of gpu0"),
+    ("node nvmlDeviceGetName = NOT_SUPPORTED", "nvmlDeviceGetName is asked of a GPU, not of the node"),
     ('gpu0 nvmlDeviceGetClockInf {"type":0} = SUCCESS', "is no function of NVML (did you mean 'nvmlDeviceGetClockInfo'?)"),
     ("gpu0", "line ends too early"),
     ("gpu0  nvmlDeviceGetName = SUCCESS", "has two spaces"),

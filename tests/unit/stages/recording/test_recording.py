@@ -147,6 +147,23 @@ def test_answers_alone_are_a_recording(record, space, t4_answers):
     assert profiles.load(space.profile_path(T4)).clock == {"at": "2026-01-31T12:00:00Z"}  # it replays where it was taken
 
 
+def test_a_sidecar_of_another_driver_than_the_answers_is_told(record, space):
+    record(wanted=())
+    sidecar = space.captures / T4 / "sidecar.yaml"
+    sidecar.write_text(sidecar.read_text("utf-8").replace("driver: 595.91.07", "driver: 535.54.03"), "utf-8")
+    (case,) = check.check(space, [T4])
+    assert not case.parity
+    assert "the sidecar's driver is '535.54.03', the recording's '595.91.07'" in str(case)
+
+
+def test_a_recording_of_which_no_profile_can_be_made_is_named(record, space):
+    record(wanted=())
+    answers = space.captures / T4 / "answers.txt"
+    answers.write_text(answers.read_text("utf-8").replace('{"deviceCount":1}', '{"deviceCount":300}'), "utf-8")
+    with pytest.raises(InputError, match=rf"captures/{T4}: the recording has 300 GPUs"):
+        check.check(space, [T4])
+
+
 def test_a_recording_of_the_mock_of_a_recording_is_the_recording(record, space, tmp_path, t4_answers):
     answers = {
         **t4_answers,
