@@ -99,13 +99,13 @@ def _check_whole(node: Node, view: str, shot: Shot) -> None:
         raise InputError(f"{command} (view {view}): printed {len(shot.stdout)} bytes, more than {MAX_TEXT}; nothing was written")
     try:
         _whole(view, shot, scrub.scrub({view: shot.stdout}).files[view])
-    except InputError:
+    except InputError as refused:
         try:
             if view == VIEW_QUERY:
                 node.ask()
         except MissingError as error:
             raise error from None
-        raise
+        raise InputError(f"{refused}; --views none records the answers alone") from None
 
 
 def _whole(view: str, shot: Shot, data: bytes) -> Source:

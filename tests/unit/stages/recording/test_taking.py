@@ -56,7 +56,7 @@ def test_a_view_that_does_not_end_is_ended_and_said_to_be_late(printed, nvidia_s
 @pytest.mark.parametrize(
     ("arguments", "given", "said"),
     [
-        ("-q -x", (0, b"", b""), r"nvidia-smi -q -x \(view q-x\): printed nothing, exit status 0"),
+        ("-q -x", (0, b"", b""), r"nvidia-smi -q -x \(view q-x\): printed nothing, exit status 0; nothing was written; --views none records"),
         ("-q -x", (9, b"", b"NVIDIA-SMI has failed\n"), r"\(view q-x\): printed nothing, exit status 9: NVIDIA-SMI has failed"),
         ("-q -x", (15, b"Unable to read\n", b""), r"\(view q-x\).*exit status 15"),
         ("-L", (0, b"", b""), r"nvidia-smi -L \(view L\): printed nothing, exit status 0"),
