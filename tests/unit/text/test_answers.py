@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -148,3 +149,9 @@ def test_the_names_of_codes_are_those_of_the_header() -> None:
     start = declared.index(("SUCCESS", "0"))
     named = {int(number): name for name, number in declared[start : declared.index(("UNKNOWN", "999"), start) + 1]}
     assert named == RETURN_CODES
+
+
+def test_the_lines_that_the_page_shows_are_a_recordings() -> None:
+    page = (Path(__file__).resolve().parents[3] / "docs" / "answers.md").read_text("utf-8")
+    (shown,) = re.findall(r"```\n(node .*?)```", page, re.DOTALL)
+    assert answers.dump(answers.load(f"format: 1\n{shown}", "docs/answers.md")) == f"format: 1\n{shown}"
