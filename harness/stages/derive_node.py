@@ -82,7 +82,7 @@ def learn(document: Document, driver: Driver, tree: DriverTree, others: Sequence
     if not changes and not respelt and not driver.assumed and dtd == driver.dtd:
         return None
     spec = _spec(driver, tree, changes, dtd)
-    driver = _of_branch(spec, driver, tree)
+    driver = _of_branch(spec, driver, tree, _states(document, root, driver))
     _carry_routes(spec, root, driver, donors)
     for row, donor in respelt.items():
         _carry(spec, row, driver, donor)
@@ -103,10 +103,24 @@ def _spec(driver: Driver, tree: DriverTree, changes: list[dict[str, Any]], dtd: 
     return own
 
 
-def _of_branch(spec: dict[str, Any], driver: Driver, tree: DriverTree) -> Driver:
+def _states(document: Document, root: Element, driver: Driver) -> dict[str, tuple[State | None, ...]]:
+    """Row -> what each GPU prints there: a state, or None for a value or nothing at all."""
+    places = {element.row: path.partition("/")[2] for path, element in root.walk() if element.row is not None}
+    gpus = {row: path.removeprefix("gpu/") for row, path in places.items() if path.startswith("gpu/")}
+    return {row: tuple(driver.state_of(gpu.get(path) or "") for gpu in document.gpus) for row, path in gpus.items()}
+
+
+def _told_apart(row: str, measured: Driver, states: Mapping[str, tuple[State | None, ...]]) -> bool:
+    """Whether ``row`` and another that ``measured`` prints from the same entry of its table show different states: this driver asks elsewhere."""
+    route = measured.routes[row]
+    same = [other for other, known in measured.routes.items() if (known.kind, known.target, known.key) == ("slot", route.target, route.key)]
+    return route.kind == "slot" and len({states[other] for other in same if other in states}) > 1
+
+
+def _of_branch(spec: dict[str, Any], driver: Driver, tree: DriverTree, states: Mapping[str, tuple[State | None, ...]]) -> Driver:
     """``driver`` with the private table that a binary of its branch showed, and the routes through it, where the node that answered is of another.
 
-    ``spec`` follows.
+    ``spec`` follows.  ``states``: what the capture prints of each row; a route that cannot tell them apart is not taken.
     """
     measured = tree.measured(driver.version.branch) if driver.assumed else None
     if measured is None or driver.version.branch in driver.measured:
@@ -118,7 +132,7 @@ def _of_branch(spec: dict[str, Any], driver: Driver, tree: DriverTree) -> Driver
         spec["slots"] = slots
     given = replace(driver, slots=measured.slots)
     both = [(row, route, measured.routes[row]) for row, route in driver.routes.items() if row in measured.routes]
-    routed = {row: known for row, route, known in both if "slot" in (route.kind, known.kind)}
+    routed = {row: known for row, route, known in both if "slot" in (route.kind, known.kind) and not _told_apart(row, measured, states)}
     for row in routed:
         _carry(spec, row, given, measured)
     return replace(given, routes={**driver.routes, **routed})

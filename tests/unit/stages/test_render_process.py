@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from harness.stages import child
 from harness.stages.render import process, serving
 from harness.stages.render.process import Job
 from harness.stores.workspace import Workspace
@@ -92,9 +91,8 @@ def test_a_child_that_a_signal_ends_is_a_failed_gate_that_names_it(image: Path, 
 
 def test_a_child_that_never_ends_is_a_failed_gate(image: Path, library_path: Path, monkeypatch: pytest.MonkeyPatch):
     replaced(monkeypatch, "import signal; signal.pause()")
-    monkeypatch.setattr(child.run, "__defaults__", (0.05,))
     with pytest.raises(GateError, match="did not end"):
-        process.render(job(library_path, image))
+        process.render(job(library_path, image), limit_s=0.05)
 
 
 def test_a_child_without_an_answer_is_a_bug(image: Path, library_path: Path, monkeypatch: pytest.MonkeyPatch):
