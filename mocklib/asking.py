@@ -43,7 +43,10 @@ class Asker:
 
     def __init__(self, nvml: Nvml) -> None:
         self.nvml = nvml
-        found = [nvml.call("nvmlDeviceGetHandleByIndex_v2", None, {"index": index}) for index in range(nvml.count())]
+        count = nvml.count()
+        if count > argument_sets.MOST_COUNTED:
+            raise BindingError(f"nvmlDeviceGetCount_v2 answers {count} GPUs; a node has at most {argument_sets.MOST_COUNTED}")
+        found = [nvml.call("nvmlDeviceGetHandleByIndex_v2", None, {"index": index}) for index in range(count)]
         self.handles = {index: int(answer.out["device"]) for index, answer in enumerate(found) if answer.code == 0}
         self._gpus = {handle: Gpu(index) for index, handle in self.handles.items()}
         self._calls: dict[tuple[str, tuple[argument_sets.Argument, ...]], Call] = {}

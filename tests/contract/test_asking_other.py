@@ -175,6 +175,12 @@ def test_no_function_off_the_list_and_no_slot_is_looked_up(other: Nvml, monkeypa
     assert spy.names == set(getters.asked_functions())
 
 
+def test_a_count_of_gpus_beyond_reason_is_told_and_not_counted_through(other: Nvml, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Nvml, "count", lambda _self: 0xFFFFFFFF)
+    with pytest.raises(BindingError, match="nvmlDeviceGetCount_v2 answers 4294967295 GPUs; a node has at most 4000"):
+        Asker(other)
+
+
 def test_one_call_can_be_asked_again_and_no_other(other: Nvml) -> None:
     asker = Asker(other)
     assert asker.answer(Asked("nvmlDeviceGetNvLinkVersion", 1, (("link", 2),))) == Answer(0, {"version": 5})
