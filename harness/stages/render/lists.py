@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from harness.stages.render.reading import Place
+from harness.words.errors import GateError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 COMPUTE, MPS, GRAPHICS = 1, 2, 4
 NOT_FOUND = 6
+MOST_GPUS = 4000
+"""Devices of an image (nvp_image.h, NVP_MAX_DEVICES); more are not counted through."""
 COMPUTE_ROW, MPS_ROW, GRAPHICS_ROW = "processes.compute", "processes.mps", "processes.graphics"
 
 
@@ -39,8 +42,10 @@ def _lost(source: NvmlSource, place: Place) -> list[Place]:
 
 
 def _handles(source: NvmlSource, place: Place) -> list[tuple[int, Any]]:
-    count = source.read("system.num_devices", place).raw
-    return [(index, source.handle(index)) for index in range(int(count or 0))]
+    count = int(source.read("system.num_devices", place).raw or 0)
+    if count > MOST_GPUS:
+        raise GateError(f"the library counts {count} GPUs; a node has at most {MOST_GPUS}")
+    return [(index, source.handle(index)) for index in range(count)]
 
 
 def _listed(source: NvmlSource, row: str, place: Place, member: str) -> list[Place]:

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from harness.stages.render import lists
 from harness.stages.render.reading import Place, Reading
 from harness.stages.render.source import NvmlSource
 from harness.tables import formats, rows
 from harness.tables.drivers import SlotDef
-from harness.words.errors import InputError
+from harness.words.errors import GateError, InputError
 
 GPU = Place(device="handle", index=0)
 
@@ -248,3 +249,9 @@ def test_the_trace_says_the_route(spec, text):
 
 def test_where_two_lists_name_a_pid_twice_the_first_of_one_goes_with_the_first_of_the_other():
     assert processes(PROCESSES, {0: entry(1, 1), 1: entry(), 2: entry(1, 1, 1)}) == [(1, 5), (1, 5), (1, 4)]
+
+
+def test_a_count_of_gpus_beyond_reason_is_told_and_not_counted_through():
+    asked, _ = source({"system.num_devices": {"call": "nvmlDeviceGetCount_v2", "out": "deviceCount"}}, nvmlDeviceGetCount_v2=(0, {"deviceCount": 1 << 31}))
+    with pytest.raises(GateError, match="the library counts 2147483648 GPUs; a node has at most 4000"):
+        lists.entries(asked, "lost_gpus", Place(None, None))
