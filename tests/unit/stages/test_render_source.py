@@ -252,6 +252,7 @@ def test_where_two_lists_name_a_pid_twice_the_first_of_one_goes_with_the_first_o
 
 
 def test_a_count_of_gpus_beyond_reason_is_told_and_not_counted_through():
-    asked, _ = source({"system.num_devices": {"call": "nvmlDeviceGetCount_v2", "out": "deviceCount"}}, nvmlDeviceGetCount_v2=(0, {"deviceCount": 1 << 31}))
+    routes = {"system.num_devices": {"call": "nvmlDeviceGetCount_v2", "out": "deviceCount"}}
+    asked, _ = source(routes, nvmlDeviceGetCount_v2=(0, {"deviceCount": 1 << 31}))
     with pytest.raises(GateError, match="the library counts 2147483648 GPUs; a node has at most 4000"):
         lists.entries(asked, "lost_gpus", Place(None, None))
