@@ -74,7 +74,7 @@ def command(
             options.refuse_in_ci(ci, space, "record", f"with --no-ci, or with --mode {pipeline.NOTHING}, which reports alone")
         node = _node(Path(binary) if binary else None, Path(library) if library else None, with_views=bool(listed))
         if plan is not None:
-            node = replace(node, follow=lambda answers: following.follow(library or smi.LIBRARY_NAME, answers, plan, space.root))
+            node = replace(node, follow=lambda answers: following.follow(Path(library) if library else smi.LIBRARY_NAME, answers, plan, space.root))
         done = pipeline.run(space, node, listed, chosen, mode, sources.parse(source))
     if as_json:
         options.emit("-", lambda: recorded.to_json(done))

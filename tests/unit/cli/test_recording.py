@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,14 @@ def test_a_node_without_a_driver_leaves_no_folder(tmp_path: Path, library_path: 
     status = guard.run(["record", "--views", "none", "--library", str(library_path), "--root", str(tmp_path / "node"), "--no-ci"])
     assert status == 4
     assert not (tmp_path / "node").exists()
+
+
+def test_a_library_named_from_here_is_asked_and_sampled(tmp_path: Path, nvml_stub: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    library = nvml_stub(seed=5)
+    monkeypatch.chdir(library.parent)
+    words = ["record", "--views", "none", "--library", library.name, "--interval", "0.001", "--count", "2", "--id", "x", "--no-ci"]
+    assert guard.run([*words, "--root", str(tmp_path / "node")]) == 0
+    assert (tmp_path / "node" / "captures" / "x" / "timeline.txt").is_file()
 
 
 def test_in_ci_the_mode_that_writes_nothing_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
