@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 AGAIN = "q-x-again"
 """The query once more, after everything else: what differs has moved meanwhile.  Its text is not kept."""
 VERSION, TABLE = "version", "table"
-MAX_TEXT = 8 * 1024 * 1024
-"""The longest text of a view that is kept; the clocks of 72 GPUs are some 2 MB."""
 _CUT = re.compile(rb"(?<=\s\.\.\.)[^/\s|]+(?=/)")
 """The first part of a path that the table cut at its front: what is left of it may be of a user's name."""
 _SLACK_S = 2
@@ -94,9 +92,9 @@ def take(node: Node, wanted: Sequence[View]) -> Take:
 
 def _check_whole(node: Node, view: str, shot: Shot) -> None:
     """Raises InputError where a view that must be whole is not; where no driver answers, what asking raises says it better."""
-    if len(shot.stdout) > MAX_TEXT:
+    if len(shot.stdout) > viewing.MAX_TEXT:
         command = viewing.shown(shot.command)
-        raise InputError(f"{command} (view {view}): printed {len(shot.stdout)} bytes, more than {MAX_TEXT}; nothing was written")
+        raise InputError(f"{command} (view {view}): printed {len(shot.stdout)} bytes, more than {viewing.MAX_TEXT}; nothing was written")
     try:
         _whole(view, shot, scrub.scrub({view: shot.stdout}).files[view])
     except InputError as refused:
@@ -139,7 +137,7 @@ def _cleaned(node: Node, shots: dict[str, Shot], asked: tuple[Recording, Followe
     """Everything scrubbed at once, read again, and held together."""
     answers, followed = asked
     raw = {view: shot.stdout for view, shot in shots.items()}
-    kept = {view: text if len(text) <= MAX_TEXT else b"" for view, text in raw.items()}
+    kept = {view: text if len(text) <= viewing.MAX_TEXT else b"" for view, text in raw.items()}
     kept = {view: text if view in (VIEW_QUERY, VIEW_LIST, AGAIN) else _CUT.sub(_masked, text) for view, text in kept.items()}
     ordered = {view: kept[view] for view in (VIEW_QUERY, VIEW_LIST, *kept) if view in kept}
     ordered |= {f"{view} stderr": _CUT.sub(_masked, shot.stderr[: viewruns.MAX_STDERR]) for view, shot in shots.items()}

@@ -16,8 +16,12 @@ if TYPE_CHECKING:
 
     from harness.tables.views import View
 
-WHOLE, EMPTY, UNKNOWN, REFUSED, LATE = "whole", "empty", "unknown", "refused", "late"
-"""What became of a view: text; nothing with exit status 0; an option that this release does not have; another exit status; no end in time."""
+WHOLE, EMPTY, UNKNOWN, REFUSED, LATE, FLOODED = "whole", "empty", "unknown", "refused", "late", "flooded"
+"""What became of a view: text; nothing with exit status 0; an option that this release does not have; another exit status; no end in time; more text
+than is kept, of which nothing is.
+"""
+MAX_TEXT = 8 * 1024 * 1024
+"""The longest text of a view that is kept; the clocks of 72 GPUs are some 2 MB."""
 INVALID_ARGUMENT = 2
 """nvidia-smi's exit status for an argument it does not take (its manual, return value)."""
 _UNKNOWN = re.compile(rb"not recognized|invalid combination|unrecognized|is not a valid", re.IGNORECASE)
@@ -41,6 +45,8 @@ class Shot:
         """What became of it."""
         if self.status is None:
             return LATE
+        if len(self.stdout) > MAX_TEXT:
+            return FLOODED
         if self.status:
             return UNKNOWN if self.status == INVALID_ARGUMENT or _UNKNOWN.search(self.stdout + self.stderr) else REFUSED
         return WHOLE if self.stdout.strip() else EMPTY

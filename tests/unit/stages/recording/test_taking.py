@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from harness.stages.recording import taking
+from harness.stages.recording import taking, viewing
 from harness.tables import views
 from harness.words.errors import InputError, MissingError
 from mocklib.answers import Asked
@@ -165,10 +165,10 @@ def test_a_view_that_is_named_comes_with_those_that_must_be_whole(printed, nvidi
     assert set(take.outcomes) == {"q-x", "L", "topo-m", taking.AGAIN}
 
 
-def test_a_text_too_long_to_keep_is_kept_as_none(printed, nvidia_smi, t4_answers, monkeypatch):
-    monkeypatch.setattr(taking, "MAX_TEXT", 1 << 20)
+def test_a_text_too_long_to_keep_is_kept_as_none_and_called_so(printed, nvidia_smi, t4_answers, monkeypatch):
+    monkeypatch.setattr(viewing, "MAX_TEXT", 1 << 20)
     printed["topo -m"] = (0, b"x" * ((1 << 20) + 1), b"")
     take = taking.take(node_of(nvidia_smi(printed), t4_answers), ALL)
     assert take.given.recorded.runs["topo-m"].text == b""
-    assert take.outcomes["topo-m"] == "whole"
+    assert take.outcomes["topo-m"] == "flooded"
     assert Asked("nvmlSystemGetDriverVersion") in take.given.recorded.answers
