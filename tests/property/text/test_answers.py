@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from harness.text import answers
 from harness.words.errors import InputError
-from mocklib import fields
+from mocklib import asking, fields
 from mocklib.answers import Asked, Gpu
 from mocklib.binding import FUNCTION_NOT_FOUND, Answer
 
@@ -27,11 +27,18 @@ leaves = st.one_of(numbers, texts, handles, floats, st.binary(max_size=9))
 values = st.recursive(
     leaves, lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(names, inner, min_size=1, max_size=3)), max_leaves=8
 )
+
+
+def of_its_subject(function: str, gpu: int, arguments: dict[str, Any]) -> Asked:
+    """The call of ``function`` by what it is asked of: a GPU where its first device is one, else the node."""
+    return Asked(function, gpu if asking.is_of_gpu(function) else None, tuple(arguments.items()))
+
+
 calls = st.builds(
-    Asked,
+    of_its_subject,
     st.sampled_from(sorted(fields.function_index())),
-    st.one_of(st.none(), st.integers(0, 3999)),
-    st.dictionaries(names, st.one_of(numbers, texts, handles), max_size=3).map(lambda given: tuple(given.items())),
+    st.integers(0, 3999),
+    st.dictionaries(names, st.one_of(numbers, texts, handles), max_size=3),
 )
 given_answers = st.one_of(
     st.builds(Answer, st.one_of(st.sampled_from([0, 3, 7, 15, 26, 999]), st.integers(0, 2000)), st.dictionaries(names, values, max_size=3)),
