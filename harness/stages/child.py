@@ -27,6 +27,8 @@ from harness.words.errors import EXIT_ENVIRONMENT, EXIT_INPUT, GateError, InputE
 from mocklib import state
 from mocklib.spec import Clock
 
+OPEN_FILES = Path("/proc/self/fd")
+"""Where a process finds its own open files by number (proc(5))."""
 LIMIT_S = 120.0
 """Seconds that a child may take without a sign of life."""
 KILLED_S = 5.0
@@ -64,13 +66,15 @@ def run(errand: Errand, limit_s: float = LIMIT_S) -> dict[str, Any]:
     Raises GateError when a signal ends the child or it takes longer than ``limit_s`` seconds without saying that it is at something else, and what
     the child itself raised otherwise (an answer with ``error`` and ``status``); the message names what the child was at.
     """
+    if not OPEN_FILES.is_dir():
+        raise MissingError(f"no {OPEN_FILES} here, by which a child hands over its answer: mount -t proc proc /proc")
     with tempfile.TemporaryDirectory(prefix="nvparity-", ignore_cleanup_errors=True) as made:
         folder = Path(made)
         progress = folder / "progress"
         progress.touch()
         told = {"progress": str(progress)} if errand.watched else {}
         with _memory("answer") as answer, _memory("stderr") as stderr:
-            task = json.dumps({**errand.task, "answer": f"/proc/self/fd/{answer.fileno()}", **told})
+            task = json.dumps({**errand.task, "answer": str(OPEN_FILES / str(answer.fileno())), **told})
             status = _status(errand, task, folder, limit_s, (answer.fileno(), stderr.fileno()))
             said = answer.read()
             last = _last(stderr)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from harness.stages import child
 from harness.stages.render import process, serving
 from harness.stages.render.process import Job
 from harness.stores.workspace import Workspace
@@ -93,6 +94,12 @@ def test_a_child_that_never_ends_is_a_failed_gate(image: Path, library_path: Pat
     replaced(monkeypatch, "import signal; signal.pause()")
     with pytest.raises(GateError, match="did not end"):
         process.render(job(library_path, image), limit_s=0.05)
+
+
+def test_without_proc_a_child_is_not_started_and_what_to_mount_is_said(image: Path, library_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(child, "OPEN_FILES", Path("/nonexistent/fd"))
+    with pytest.raises(MissingError, match="mount -t proc proc /proc"):
+        process.render(job(library_path, image))
 
 
 def test_a_child_without_an_answer_is_a_bug(image: Path, library_path: Path, monkeypatch: pytest.MonkeyPatch):
