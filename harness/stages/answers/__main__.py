@@ -6,15 +6,14 @@ Imports no store, no profile schema and no XML parser.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
+from harness.stages import errand
 from harness.text import answers
-from harness.words.errors import GateError, MissingError, NvparityError
+from harness.words.errors import GateError, MissingError
 from mocklib import binding
 from mocklib.answers import RETURN_CODES, Asked, Recording
 from mocklib.asking import Asker
@@ -86,16 +85,10 @@ def record(library: str, progress: str, *, mock: bool) -> Recording:
         return asker.recording()
 
 
-def main() -> int:
-    """Ask; 0 whether it succeeded or was refused, the answer says which."""
-    task = json.load(sys.stdin)
-    try:
-        answer: dict[str, Any] = {"answers": answers.dump(record(task["library"], task["progress"], mock=task["mock"]))}
-    except NvparityError as error:
-        answer = {"error": str(error), "status": error.exit_status}
-    Path(task["answer"]).write_text(json.dumps(answer), "utf-8")
-    return 0
+def asked(task: dict[str, Any]) -> dict[str, Any]:
+    """The answer to a task: every answer of its library, as text."""
+    return {"answers": answers.dump(record(task["library"], task["progress"], mock=task["mock"]))}
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(errand.serve(asked))

@@ -5,19 +5,17 @@ Imports no store, no profile schema and no XML parser.  SIGINT is blocked and lo
 
 from __future__ import annotations
 
-import json
 import signal
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
+from harness.stages import errand
 from harness.stages.answers.__main__ import Progress, opened
 from harness.stages.recording import sampling
 from harness.stages.timeline.routes import Routes
 from harness.text import answers, timeline
-from harness.words.errors import NvparityError
 from mocklib.answers import Asked, Recording
 from mocklib.spec import FieldId
 
@@ -65,16 +63,5 @@ def sampled(task: dict[str, Any]) -> dict[str, Any]:
     return {"line": None if line is None else timeline.dump(line), "said": sampling.summary(taken)}
 
 
-def main() -> int:
-    """Sample; 0 whether it succeeded or was refused, the answer says which."""
-    task = json.load(sys.stdin)
-    try:
-        answer = sampled(task)
-    except NvparityError as error:
-        answer = {"error": str(error), "status": error.exit_status}
-    Path(task["answer"]).write_text(json.dumps(answer), "utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(errand.serve(sampled))
