@@ -30,6 +30,11 @@ class Branch:
 
 
 BRANCHES = (
+    Branch(340, ("nvidia-legacy-340xx-smi",), ("libnvidia-legacy-340xx-ml1",)),
+    Branch(390, ("nvidia-legacy-390xx-smi",), ("libnvidia-legacy-390xx-ml1",)),
+    Branch(418, ("nvidia-tesla-418-smi",), ("libnvidia-tesla-418-ml1",)),
+    Branch(450, ("nvidia-tesla-450-smi",), ("libnvidia-tesla-450-ml1",)),
+    Branch(460, ("nvidia-tesla-460-smi",), ("libnvidia-tesla-460-ml1",)),
     Branch(470, ("nvidia-tesla-470-smi",), ("libnvidia-tesla-470-ml1",)),
     Branch(525, ("nvidia-tesla-smi",), ("libnvidia-tesla-ml1",)),
     Branch(535, ("nvidia-tesla-535-smi", "nvidia-smi"), ("libnvidia-tesla-535-ml1", "libnvidia-ml1")),
