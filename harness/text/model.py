@@ -1,4 +1,4 @@
-"""The tree a `-q -x` text holds and the layout it was written in.
+"""The tree a `-q -x` or `-q` text holds and the layout it was written in.
 
 Owns `Node`, `Layout`, `Verbatim` and `Note`; reading and writing are in `document` and `writer`.
 """
@@ -19,6 +19,11 @@ TREE = "tree"
 CLOSED = "closed"
 """`<tag />` or `<tag/>`; nvidia-smi never writes it, tools do."""
 
+BARE = "bare"
+"""In an outline: no line of its own, its children stand where it would."""
+SENTENCE = "sentence"
+"""In an outline: the text alone, without the label."""
+
 FULL = "full"
 """`& < > " '` written as entities, as nvidia-smi does for process names."""
 MINIMAL = "minimal"
@@ -29,6 +34,7 @@ PLAIN = "plain"
 REPEATED = frozenset((
     "gpu", "mig_device", "process_info", "accounted_process_info", "supported_mem_clock", "supported_graphics_clock", "retired_page",
     "retired_page_address", "vgpu",
+    "MIG Device", "GPU instance ID", "Compute instance ID", "Process ID",
 ))  # fmt: skip
 """Tags that always carry an index in a path, also when they stand alone, so that a second one renames nothing."""
 
@@ -42,6 +48,9 @@ class Node:
     only where the text holds one of ``& < > " '``).  ``indent`` is the white space before the element where it is not the layout's.
     ``line`` is the 1-based line it was read from, 0 for one that was built.  A built tree needs tag, text or children, and form only
     where it is BLOCK or EMPTY: `leaf`, `block`, `empty` and `tree` make them.
+
+    In an outline (`outline_writer`) the tag is the label, a node that has a text may have children, too, an attribute is a heading (``GPU`` with the
+    address behind it), the forms BARE and SENTENCE are there, and ``blank`` says that an empty line follows; elsewhere it is False.
     """
 
     tag: str
@@ -52,6 +61,7 @@ class Node:
     escape: str = FULL
     indent: str | None = None
     line: int = field(default=0, compare=False)
+    blank: bool = field(default=False, compare=False)
 
     def leaves(self, prefix: str = "") -> Iterator[tuple[str, str]]:
         """Path and text of every leaf below this node, in file order.
@@ -61,8 +71,13 @@ class Node:
         with the empty text.
         """
         for path, node in self.walk(prefix):
-            if not node.children:
+            if node.is_leaf:
                 yield path, node.text or ""
+
+    @property
+    def is_leaf(self) -> bool:
+        """Has it a text, be it the empty one?"""
+        return self.text is not None or not self.children
 
     def walk(self, prefix: str = "") -> Iterator[tuple[str, Node]]:
         """Path and node of every element below this one, parents before children, in file order."""
@@ -100,9 +115,9 @@ class Node:
         return node
 
     def get(self, path: str) -> str | None:
-        """The text of the leaf at ``path``; None where there is no such element or it has children."""
+        """The text of the leaf at ``path``; None where there is no such element or it has no text but children."""
         node = self.find(path)
-        if node is None or node.children:
+        if node is None or not node.is_leaf:
             return None
         return node.text or ""
 
