@@ -55,6 +55,12 @@ clock = click.option(
     callback=named,
     help="Time of the mock: frozen, real, play (from the recording's instant on), scaled:X, at:+90s or at:2026-08-21T08:54:01Z.",
 )
+driver = click.option(
+    "--driver",
+    metavar="V",
+    callback=named,
+    help="Serve the profile as this driver: a version, or a branch (550) for that of its nvidia-smi. Values stay, what it lacks is not supported.",
+)
 by = click.option("--by", metavar="NAME", callback=named, help="Who decides, kept in the golden (default: your login name).")
 ci = click.option("--ci/--no-ci", default=None, help="Write nothing, and fail on what is pending (default: as the variable CI says).")
 

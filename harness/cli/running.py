@@ -17,9 +17,10 @@ from harness.stores.workspace import Workspace
 @click.command("run")
 @click.argument("profile", metavar="PROFILE")
 @click.argument("arguments", metavar="-- COMMAND...", nargs=-1, required=True, type=click.UNPROCESSED)
+@options.driver
 @options.clock
 @options.root
-def command(profile: str, arguments: tuple[str, ...], clock: str | None, root: str | None) -> int:
+def command(profile: str, arguments: tuple[str, ...], driver: str | None, clock: str | None, root: str | None) -> int:
     """Run COMMAND with a mock library that serves PROFILE (an id, a short name or a path) and a state of its own.
 
     Exit status and signals are COMMAND's.  Options of nvparity stand before '--'.
@@ -30,14 +31,16 @@ def command(profile: str, arguments: tuple[str, ...], clock: str | None, root: s
     """
     space = Workspace.nearby(root)
     source = space.locate_profile(profile)
-    image = serving.image_of(source, space)
+    image = serving.image_of(source, space, driver)
     options.tell(serving.unserved(source))
+    if driver is not None:
+        options.tell(serving.retargeted(source, space, driver).line)
     wanted = options.clock_wanted(clock)
     chosen = None if wanted is None else serving.clock_of(image, wanted, source)
     with tempfile.TemporaryDirectory(prefix="nvparity-") as folder:
         state, counted = Path(folder) / "state", Path(folder) / "unanswered"
         serving.make_state(image, state, chosen)
-        library = serving.library_of(source, Path(folder))
+        library = serving.library_of(source, Path(folder), driver)
         ending = running.run_command(arguments, running.environment_for(library, image, state, os.environ, counted))
         options.tell(unanswered.summary(unanswered.total(counted)))
     return running.end_as(ending)

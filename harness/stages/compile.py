@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import replace
 from typing import Any
 
 from harness.stages import compile_absent, compile_answers, compile_device
@@ -43,7 +44,10 @@ def compile_profile(profile: Profile, driver: Driver) -> ImageSpec:
         source=_source(profile),
         answers=compile_answers.recorded(profile),
     )
-    return timeline_file.played(profile, made)
+    served = timeline_file.played(profile, made)
+    if profile.own_driver is None:
+        return served
+    return replace(served, answers=tuple(one for one in served.answers if compile_answers.carried(one.asked, one.answer, driver, served.gates)))
 
 
 def _modes(device: Device) -> frozenset[str]:
@@ -122,8 +126,8 @@ def instant_text(seconds: int) -> str:
 
 
 def _source(profile: Profile) -> Source | None:
-    """How the library recognises the profile's file; None for a profile that is no file."""
-    if profile.path is None:
+    """How the library recognises the profile's file; None for a profile that is no file, or that is served as another driver."""
+    if profile.path is None or profile.own_driver is not None:
         return None
     try:
         status = profile.path.stat()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
 from harness.words.errors import InputError
@@ -14,6 +14,8 @@ from mocklib.image import ImageError, ImageSpec, Recorded
 if TYPE_CHECKING:
     from harness.stores.profiles import Profile
     from harness.stores.schema.answers import Residual
+    from harness.tables.drivers import Driver
+    from mocklib.binding import Answer
 
 
 def recorded(profile: Profile) -> tuple[Recorded, ...]:
@@ -37,6 +39,24 @@ def refused(profile: Profile) -> str | None:
             except ImageError as error:
                 return f"{residual.where}: {error}"
     return None
+
+
+def carried(asked: Asked, answer: Answer, driver: Driver, gates: Collection[str]) -> bool:
+    """Whether an answer that was recorded on another driver is given on ``driver``, too: where that has the function (it is none of its ``gates``),
+    and no field id past the largest of its tables.
+
+    That a library has no such function, or no such version of its struct, is said of that library alone, and so is which driver it is.
+    """
+    if answer.missing or answer.code in _OF_LIBRARY or asked.function in gates or asked.function in _OF_DRIVER:
+        return False
+    number = dict(asked.arguments).get("fieldId")
+    return not isinstance(number, int) or number <= max(driver.field_ids.values(), default=0)
+
+
+_OF_DRIVER = frozenset(("nvmlSystemGetDriverVersion", "nvmlSystemGetNVMLVersion", "nvmlSystemGetDriverBranch"))
+"""Calls that answer which driver it is."""
+_OF_LIBRARY = (13, 25)
+"""FUNCTION_NOT_FOUND, ARGUMENT_VERSION_MISMATCH."""
 
 
 def _one(profile: Profile, residual: Residual, gpu: int | None) -> Recorded:

@@ -46,6 +46,7 @@ class Profile:
     devices  merged devices in the order of their index
     answers  calls of the node that are answered as they were recorded
     timeline  ``timeline`` as written; None where it is not given
+    own_driver  the driver that its answers are of, where the profile is served as another; None where it is not
     """
 
     source: str
@@ -57,6 +58,7 @@ class Profile:
     origin: Mapping[str, Any] = field(default_factory=dict)
     answers: tuple[Residual, ...] = ()
     timeline: Mapping[str, Any] | None = None
+    own_driver: str | None = None
 
     @property
     def driver_version(self) -> str:

@@ -148,6 +148,11 @@ class DriverTree:
         found = [version for version, node in self.nodes.items() if version.branch == branch and "binary" in node.spec]
         return self.resolve(found[-1]) if found else None
 
+    def binaries(self) -> dict[int, DriverVersion]:
+        """The binaries that nodes were measured with, by branch; of two of one branch the newer."""
+        told = sorted(DriverVersion(str(node.spec["binary"])) for node in self.nodes.values() if "binary" in node.spec)
+        return {version.branch: version for version in told}
+
     def chain(self, version: DriverVersion) -> list[Node]:
         """The nodes from the root down to ``version``; InputError for an unknown parent or a cycle."""
         chain: list[Node] = []

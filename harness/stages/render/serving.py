@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import mocklib
 from harness.stages import compile as compiling
-from harness.stages import compile_answers
+from harness.stages import compile_answers, retargeting
 from harness.stages.render import process
 from harness.stages.smi import LIBRARY_NAME
 from harness.stages.timeline import clocks
@@ -82,15 +82,18 @@ def library_without(names: Collection[str], folder: Path) -> Path:
     return made
 
 
-def library_of(profile: Path, folder: Path) -> Path:
-    """The library that serves ``profile``, one in ``folder`` where its answers say that symbols are missing."""
+def library_of(profile: Path, folder: Path, driver: str | None = None) -> Path:
+    """The library that serves ``profile``, one in ``folder`` where its answers say that symbols are missing: of its own driver, not of another."""
+    if driver is not None:
+        return library()
     said = answers.MISSING.encode() in strictyaml.read_file(profile)  # few profiles have any: no other is read a second time
     return library_without(profiles.load(profile).missing if said else (), folder)
 
 
-def image_bytes(profile: Path, space: Workspace) -> bytes:
-    """The image of ``profile``, its driver taken from the tree that ``space`` sees."""
-    return packed(profiles.load(profile), space)
+def image_bytes(profile: Path, space: Workspace, driver: str | None = None) -> bytes:
+    """The image of ``profile``, its driver taken from the tree that ``space`` sees; ``driver``: served as that one (`retargeting`)."""
+    read = profiles.load(profile)
+    return packed(read if driver is None else retargeting.retarget(read, space, driver).profile, space)
 
 
 def packed(read: Profile, space: Workspace) -> bytes:
@@ -102,20 +105,20 @@ def packed(read: Profile, space: Workspace) -> bytes:
         raise InputError(compile_answers.refused(read) or f"{read.source}: {error}") from error
 
 
-def image_of(profile: Path, space: Workspace) -> Path:
-    """The image of ``profile`` in the cache, compiled when profile, driver nodes, tables or nvparity changed since."""
+def image_of(profile: Path, space: Workspace, driver: str | None = None) -> Path:
+    """The image of ``profile`` (as ``driver``) in the cache, compiled when profile, driver nodes, tables or nvparity changed since."""
     cache = images.ImageCache(images.cache_folder(os.environ))
-    return cache.fetch(_key(profile, space), lambda: image_bytes(profile, space))
+    return cache.fetch(_key(profile, space, driver), lambda: image_bytes(profile, space, driver))
 
 
-def write_image(profile: Path, space: Workspace, target: Path) -> None:
-    """Compile ``profile`` into ``target``, whole and renamed.
+def write_image(profile: Path, space: Workspace, target: Path, driver: str | None = None) -> None:
+    """Compile ``profile`` (as ``driver``) into ``target``, whole and renamed.
 
     InputError where a file lies there that is no image: a profile under a name that was meant for its image.
     """
     if target.is_file() and not image.replaceable(target):
         raise InputError(f"{target}: is there and is no image; name another file or remove it")
-    image.write(target, image_bytes(profile, space))
+    image.write(target, image_bytes(profile, space, driver))
 
 
 def clock_of(image_path: Path, wanted: Wanted, profile: Path) -> Clock:
@@ -135,17 +138,33 @@ def beside(profile: Path) -> Path:
     return profile.with_suffix(".nvpimg")
 
 
+def apart(profile: Path, served: retargeting.Retargeted) -> Path:
+    """Where the image of a profile goes that is ``served`` as another driver: beside it, under no name that the library takes for the profile's."""
+    return profile.with_suffix(f".{served.driver.version}.nvpimg") if served.changed else beside(profile)
+
+
+def retargeted(profile: Path, space: Workspace, driver: str) -> retargeting.Retargeted:
+    """``profile`` as ``driver``, with what reports say of that."""
+    return retargeting.retarget(profiles.load(profile), space, driver)
+
+
 def render(
-    profile: Path, space: Workspace, view: str = "q-x", verbatim: dict[str, process.Verbatim] | None = None, wanted: Wanted | None = None
+    profile: Path,
+    space: Workspace,
+    view: str = "q-x",
+    verbatim: dict[str, process.Verbatim] | None = None,
+    wanted: Wanted | None = None,
+    driver: str | None = None,
 ) -> Rendered:
     """What nvidia-smi would print for ``profile``, by the builtin renderer in a process of its own.
 
     ``verbatim``: elements no row explains, by path; what the profile keeps of them when None, each on a line of its own.  ``wanted``: the clock it
-    is rendered by, where that is not the image's own.
+    is rendered by, where that is not the image's own.  ``driver``: the one that it is served as, where that is not the profile's own.
     """
     if verbatim is None:
-        verbatim = {path: (text, LINE) for path, text in kept(profile).items()}
-    made = image_of(profile, space)
+        texts = kept(profile) if driver is None else retargeted(profile, space, driver).profile.origin.get("unmodelled") or {}
+        verbatim = {str(path): (str(text), LINE) for path, text in texts.items()}
+    made = image_of(profile, space, driver)
     job = process.Job(str(library()), str(made), str(space.root), view, verbatim=verbatim)
     if wanted is None:
         return process.render(job)
@@ -167,14 +186,16 @@ def kept(profile: Path) -> dict[str, str]:
     return {str(path): str(text) for path, text in listed.items()} if isinstance(listed, dict) else {}
 
 
-def _key(profile: Path, space: Workspace) -> str:
-    """Everything an image is made from: the profile with its place in the file system (the library checks it), the nodes and the tables."""
+def _key(profile: Path, space: Workspace, driver: str | None) -> str:
+    """Everything an image is made from: the profile with its place in the file system (the library checks it), the driver that it is served as, the
+    nodes and the tables.
+    """
     try:
         status = profile.stat()
         parts = [profile.read_bytes(), repr((str(profile), status.st_size, status.st_mtime_ns, status.st_ino)).encode()]
     except OSError as error:
         raise InputError(f"{profile}: cannot be read: {error.strerror}") from error
-    parts += [_tables(), _time_line(profile, parts[0])]
+    parts += [_tables(), _time_line(profile, parts[0]), b"" if driver is None else driver.encode("utf-8", "surrogateescape")]
     nodes = space.profiles / "drivers"
     parts += [path.read_bytes() for path in sorted(nodes.glob("*.yaml"))]
     return images.key_of(parts)
