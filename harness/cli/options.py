@@ -18,6 +18,7 @@ from harness.words.errors import GateError, InputError, MissingError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from harness.stages.binaries import Binaries
     from harness.stores.workspace import Workspace
 
 
@@ -55,11 +56,25 @@ clock = click.option(
     callback=named,
     help="Time of the mock: frozen, real, play (from the recording's instant on), scaled:X, at:+90s or at:2026-08-21T08:54:01Z.",
 )
+renderer = click.option(
+    "--renderer",
+    type=click.Choice(["builtin", "smi"]),
+    default="builtin",
+    show_default=True,
+    help="What writes the text from the library: nvparity, or a real nvidia-smi, whose version the profile is then served as.",
+)
 driver = click.option(
     "--driver",
     metavar="V",
     callback=named,
     help="Serve the profile as this driver: a version, or a branch (550) for that of its nvidia-smi. Values stay, what it lacks is not supported.",
+)
+smi = click.option(
+    "--smi",
+    metavar="PATH",
+    type=click.Path(),
+    callback=named,
+    help="With --renderer smi: the nvidia-smi, or a folder of BRANCH/nvidia-smi (default: $NVPARITY_SMI, else build/smi of the checkout).",
 )
 by = click.option("--by", metavar="NAME", callback=named, help="Who decides, kept in the golden (default: your login name).")
 ci = click.option("--ci/--no-ci", default=None, help="Write nothing, and fail on what is pending (default: as the variable CI says).")
@@ -119,6 +134,14 @@ def deliver(name: str, data: bytes) -> None:
             path.write_bytes(data)
     except OSError as error:
         raise MissingError(f"{path}: cannot be written: {error.strerror}") from error
+
+
+def binaries_at(named: str | None) -> Binaries:
+    """The real nvidia-smi binaries: those of ``--smi``, else of NVPARITY_SMI, else of the checkout's build/smi."""
+    from harness.stages import binaries
+    from harness.stages.render import serving
+
+    return binaries.find(None if named is None else Path(named), os.environ, serving.CHECKOUT, serving.library())
 
 
 def tell(line: str) -> None:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from mocklib.spec import Clock
 
 _MOCKLIB = Path(mocklib.__file__).resolve().parent
-_CHECKOUT = _MOCKLIB.parent
+CHECKOUT = _MOCKLIB.parent
 
 
 @functools.cache
@@ -47,7 +47,7 @@ def library() -> Path:
             raise MissingError(f"NVPARITY_LIBRARY={named} is not a file; unset it or name a built libnvidia-ml.so.1")
         return Path(named).resolve()
     installed = _MOCKLIB / "_built" / LIBRARY_NAME
-    if (_CHECKOUT / "hatch_build.py").is_file():
+    if (CHECKOUT / "hatch_build.py").is_file():
         return _build(installed)
     if not installed.is_file():
         raise MissingError(f"no mock library in {installed.parent}; install nvparity again: pip install --force-reinstall nvparity")
@@ -61,7 +61,7 @@ def _build(installed: Path) -> Path:
     from harness.stages import building
     from mocklib import build
 
-    out = _CHECKOUT / "build" / "lib" / "release"
+    out = CHECKOUT / "build" / "lib" / "release"
     out.parent.mkdir(parents=True, exist_ok=True)
     try:
         with filelock.FileLock(out.parent / "release.lock"):
