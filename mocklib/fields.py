@@ -107,6 +107,12 @@ def since() -> dict[str, tuple[int, int | None]]:
     return dict(sorted(spans.items()))
 
 
+def exported(branch: int) -> frozenset[str]:
+    """The functions that the library of a driver branch exports; one older than the table's oldest is taken for that."""
+    branch = max(branch, min(first for first, _ in since().values()))
+    return frozenset(name for name, (first, last) in since().items() if first <= branch and (last is None or branch <= last))
+
+
 @functools.cache
 def function_index() -> dict[str, int]:
     """Function name -> its number in gates and flags."""

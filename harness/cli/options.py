@@ -138,10 +138,9 @@ def deliver(name: str, data: bytes) -> None:
 
 def binaries_at(named: str | None) -> Binaries:
     """The real nvidia-smi binaries: those of ``--smi``, else of NVPARITY_SMI, else of the checkout's build/smi."""
-    from harness.stages import binaries
-    from harness.stages.render import serving
+    from harness.stages import binaries, libraries
 
-    return binaries.find(None if named is None else Path(named), os.environ, serving.CHECKOUT, serving.library())
+    return binaries.find(None if named is None else Path(named), os.environ, libraries.CHECKOUT, libraries.universal())
 
 
 def tell(line: str) -> None:

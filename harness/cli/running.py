@@ -40,7 +40,7 @@ def command(profile: str, arguments: tuple[str, ...], driver: str | None, clock:
     with tempfile.TemporaryDirectory(prefix="nvparity-") as folder:
         state, counted = Path(folder) / "state", Path(folder) / "unanswered"
         serving.make_state(image, state, chosen)
-        library = serving.library_of(source, Path(folder), driver)
+        library = serving.library_of(source, space, driver)
         ending = running.run_command(arguments, running.environment_for(library, image, state, os.environ, counted))
         options.tell(unanswered.summary(unanswered.total(counted)))
     return running.end_as(ending)

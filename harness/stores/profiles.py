@@ -68,8 +68,12 @@ class Profile:
     @property
     def missing(self) -> frozenset[str]:
         """The functions that its answers say the library has no symbol of."""
-        held = (*self.answers, *(answer for device in self.devices for answer in device.answers))
-        return frozenset(residual.asked.function for residual in held if residual.answer.missing)
+        return frozenset(residual.asked.function for residual in self.residual if residual.answer.missing)
+
+    @property
+    def residual(self) -> tuple[Residual, ...]:
+        """Every answer that is kept as it was recorded, of the node and of its GPUs."""
+        return (*self.answers, *(answer for device in self.devices for answer in device.answers))
 
     @property
     def shown(self) -> tuple[Device, ...]:

@@ -15,6 +15,7 @@ from harness.words.errors import InputError, did_you_mean
 from harness.words.fileformat import check_format
 from harness.words.state import State
 from harness.words.version import DriverVersion
+from mocklib import fields
 
 SHAPES = ("u32", "i32", "string", "processes", "processes_unprotected", "keyed", "handle", "ok")
 _NODE_KEYS = frozenset(("format", "version", "parent", "seen", "only_seen", "binary", "dtd", "declaration", "texts", "elements", "changes",
@@ -92,6 +93,11 @@ class Driver:
     def slots_are_own(self) -> bool:
         """Whether a binary of this driver's own branch showed its private table: in the table of another branch a slot may be one that writes."""
         return self.evidence == self.version.branch
+
+    @property
+    def exports(self) -> frozenset[str]:
+        """The functions that this driver's own library exports."""
+        return fields.exported(self.version.branch) | self.functions
 
     def form(self, row: str) -> formats.Format:
         """The format this driver prints a row in."""

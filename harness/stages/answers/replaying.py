@@ -6,9 +6,10 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.stages import child
+from harness.stages import child, libraries
 from harness.stages.render import serving
 from harness.stores import profiles
+from harness.tables import drivers
 from harness.text import answers
 
 if TYPE_CHECKING:
@@ -27,10 +28,11 @@ def record_mock(profile: Path | str, space: Workspace) -> Recording:
     with tempfile.TemporaryDirectory(prefix="nvparity-") as made:
         folder = Path(made)
         if isinstance(profile, Path):
-            image, library = serving.image_of(profile, space), serving.library_of(profile, folder)
+            image, library = serving.image_of(profile, space), serving.library_of(profile, space)
         else:
             read = profiles.parse(profile.encode("utf-8", "surrogateescape"))
-            image, library = folder / "image", serving.library_without(read.missing, folder)
+            driver = drivers.load(space.root).resolve(read.driver_version)
+            image, library = folder / "image", libraries.of_profile(read, driver)
             image.write_bytes(serving.packed(read, space))
         return _asked(child.Errand(MODULE, _task(library, mock=True), name, "the mock", str(image), watched=True))
 

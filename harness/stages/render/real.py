@@ -63,7 +63,7 @@ def render(profile: Path, space: Workspace, view: str, binary: Binary, wanted: W
     with tempfile.TemporaryDirectory(prefix="nvparity-") as made:
         state = Path(made) / "state"
         serving.make_state(image, state, clock)
-        library = serving.library_of(profile, Path(made), binary.version)
+        library = serving.library_of(profile, space, binary.version)
         variables = {"NVPARITY_IMAGE": str(image), "MOCK_NVML_STATE": str(state)}
         run = smi.run_smi(binary.path, binaries.arguments_of(view), library=library, variables=variables, limit_s=limit_s)
     return Printed(run, binary, served)

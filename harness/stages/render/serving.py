@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import mocklib
 from harness.stages import compile as compiling
-from harness.stages import compile_answers, retargeting
+from harness.stages import compile_answers, libraries, retargeting
 from harness.stages.render import process
-from harness.stages.smi import LIBRARY_NAME
 from harness.stages.timeline import clocks
 from harness.stages.timeline import file as timeline_file
 from harness.stores import images, profiles
 from harness.stores.schema import kept as kept_keys
 from harness.tables import drivers, strictyaml
-from harness.text import answers
 from harness.text.model import LINE
-from harness.words.errors import InputError, MissingError
-from mocklib import image, missing, state
+from harness.words.errors import InputError
+from mocklib import image, state
 
 if TYPE_CHECKING:
     from harness.stages.render.process import Rendered
@@ -32,62 +29,25 @@ if TYPE_CHECKING:
     from mocklib.spec import Clock
 
 _MOCKLIB = Path(mocklib.__file__).resolve().parent
-CHECKOUT = _MOCKLIB.parent
 
 
-@functools.cache
-def library() -> Path:
-    """The mock library: ``NVPARITY_LIBRARY``; in a checkout the one in build/lib/release, built where its inputs changed; else the installed one.
+def library(version: str | None = None, root: Path | None = None) -> Path:
+    """The mock library, as ``libnvidia-ml.so.1``: the universal one, or for a driver ``version`` the branch library.
 
-    Raises MissingError with the command that mends it.
+    The universal library exports every function; what a driver lacks answers FUNCTION_NOT_FOUND there.  A branch library exports what that driver's
+    own does, and no other name can be looked up in it.  ``root``: a workspace whose driver nodes win over the shipped ones.
+    Raises MissingError with the command that mends it, InputError for a version that is none.
     """
-    named = os.environ.get("NVPARITY_LIBRARY")
-    if named:
-        if not Path(named).is_file():
-            raise MissingError(f"NVPARITY_LIBRARY={named} is not a file; unset it or name a built libnvidia-ml.so.1")
-        return Path(named).resolve()
-    installed = _MOCKLIB / "_built" / LIBRARY_NAME
-    if (CHECKOUT / "hatch_build.py").is_file():
-        return _build(installed)
-    if not installed.is_file():
-        raise MissingError(f"no mock library in {installed.parent}; install nvparity again: pip install --force-reinstall nvparity")
-    return installed
+    return libraries.universal() if version is None else libraries.of_driver(drivers.load(root).resolve(version))
 
 
-def _build(installed: Path) -> Path:
-    """The checkout's own library; ``installed`` where it cannot be built and that one is there."""
-    import filelock
+def library_of(profile: Path, space: Workspace, driver: str | None = None) -> Path:
+    """The branch library that serves ``profile``, in the cache: that of its driver, but for the symbols of which its recorded answers tell.
 
-    from harness.stages import building
-    from mocklib import build
-
-    out = CHECKOUT / "build" / "lib" / "release"
-    out.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        with filelock.FileLock(out.parent / "release.lock"):
-            return building.build_library("release", out)
-    except build.BuildError as error:
-        if installed.is_file():
-            return installed
-        raise MissingError(f"the mock library cannot be built: {error}") from error
-
-
-def library_without(names: Collection[str], folder: Path) -> Path:
-    """The mock library, or one in ``folder`` that has no symbol of ``names``: what the library that a profile was recorded from lacks."""
-    whole = library()
-    if not names:
-        return whole
-    made = folder / LIBRARY_NAME
-    made.write_bytes(missing.without(whole.read_bytes(), names))
-    return made
-
-
-def library_of(profile: Path, folder: Path, driver: str | None = None) -> Path:
-    """The library that serves ``profile``, one in ``folder`` where its answers say that symbols are missing: of its own driver, not of another."""
-    if driver is not None:
-        return library()
-    said = answers.MISSING.encode() in strictyaml.read_file(profile)  # few profiles have any: no other is read a second time
-    return library_without(profiles.load(profile).missing if said else (), folder)
+    ``driver``: that of the one it is served as (`retargeting`).
+    """
+    read = profiles.load(profile) if driver is None else retargeted(profile, space, driver).profile
+    return libraries.of_profile(read, drivers.load(space.root).resolve(read.driver_version))
 
 
 def image_bytes(profile: Path, space: Workspace, driver: str | None = None) -> bytes:

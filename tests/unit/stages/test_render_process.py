@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from harness.stages import child
+from harness.stages import child, libraries
 from harness.stages.render import process, serving
 from harness.stages.render.process import Job
 from harness.stores.workspace import Workspace
@@ -128,6 +128,6 @@ def test_an_image_is_compiled_once_and_again_when_its_profile_changes(library_pa
 
 def test_a_named_library_that_is_no_file_is_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("NVPARITY_LIBRARY", "/nonexistent/lib.so")
-    serving.library.cache_clear()
+    libraries.universal.cache_clear()
     with pytest.raises(MissingError, match="NVPARITY_LIBRARY"):
         serving.library()

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from harness.stages import libraries
 from harness.stages.answers import replaying
 from harness.stages.recording.taking import Node
 from harness.stages.recording.viewing import Camera
-from harness.stages.render import serving
 from harness.stores import captures
 from harness.stores.workspace import Workspace
 from mocklib.answers import Recording
@@ -31,9 +31,9 @@ Printed = Mapping[str, tuple[int, bytes, bytes]]
 @pytest.fixture(autouse=True)
 def _served(library_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("NVPARITY_LIBRARY", str(library_path))
-    serving.library.cache_clear()
+    libraries.universal.cache_clear()
     yield
-    serving.library.cache_clear()
+    libraries.universal.cache_clear()
 
 
 @pytest.fixture(scope="session")
@@ -41,7 +41,7 @@ def t4_answers(library_path: Path) -> Recording:
     """Every answer of the T4's mock."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NVPARITY_LIBRARY", str(library_path))
-        serving.library.cache_clear()
+        libraries.universal.cache_clear()
         return replaying.record_mock(SPACE.profile_path(T4), SPACE)
 
 

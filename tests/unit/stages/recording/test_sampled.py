@@ -168,7 +168,7 @@ def test_a_plan_that_cannot_be_is_refused_before_anything_is_asked(
 
 
 @pytest.fixture
-def moving(tmp_path: Path, library_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def moving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A library that moves by itself: the mock of a time line of milliseconds that starts over for ever, played."""
     power = tuple(20_000 + 137 * number for number in range(400))
     states = [Answer(0, {"pState": number % 9}) if number % 3 else Answer(15) for number in range(401)]
@@ -181,7 +181,7 @@ def moving(tmp_path: Path, library_path: Path, monkeypatch: pytest.MonkeyPatch) 
     serving.make_state(tmp_path / "moving" / "p.nvpimg", tmp_path / "moving" / "state", Clock("scaled", 1_800_000_000 * 10**9, 1.0, 0))
     monkeypatch.setenv("NVPARITY_IMAGE", str(tmp_path / "moving" / "p.nvpimg"))
     monkeypatch.setenv("MOCK_NVML_STATE", str(tmp_path / "moving" / "state"))
-    return library_path
+    return serving.library_of(profile, SPACE)
 
 
 def test_a_node_that_moves_by_itself_is_recorded_and_its_mock_gives_every_sample(
