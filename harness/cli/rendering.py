@@ -24,7 +24,12 @@ if TYPE_CHECKING:
 
 @click.command("render")
 @click.argument("profile", metavar="PROFILE")
-@click.option("--view", type=click.Choice(["q-x", "L"]), default="q-x", show_default=True, help="As nvidia-smi -q -x, or as nvidia-smi -L.")
+@click.option(
+    "--view", type=click.Choice(["q-x", "q", "L"]), default="q-x", show_default=True, help="As nvidia-smi -q -x, nvidia-smi -q or nvidia-smi -L."
+)
+@click.option(
+    "--display", metavar="SECTIONS", callback=options.named, help="With --view q: these sections alone, as nvidia-smi -q -d MEMORY,ECC prints them."
+)
 @options.driver
 @options.renderer
 @options.smi
@@ -32,7 +37,15 @@ if TYPE_CHECKING:
 @options.trace_file
 @options.root
 def command(
-    profile: str, view: str, driver: str | None, renderer: str, smi: str | None, clock: str | None, trace: str | None, root: str | None
+    profile: str,
+    view: str,
+    display: str | None,
+    driver: str | None,
+    renderer: str,
+    smi: str | None,
+    clock: str | None,
+    trace: str | None,
+    root: str | None,
 ) -> int:
     """Print what nvidia-smi would print for PROFILE (an id, a short name or a path), from the mock library.
 
@@ -40,6 +53,7 @@ def command(
     served as the binary's own version. Its time is the host's. What it writes on standard error comes through, and an exit status or signal that
     the profile does not account for is told and ends with status 1.
     """
+    view = _sections(view, display)
     space = Workspace.nearby(root)
     source = space.locate_profile(profile)
     wanted = options.clock_wanted(clock)
@@ -61,6 +75,15 @@ def command(
     for what, said in printed.wrong.items():
         options.tell(f"nvidia-smi {printed.binary.version}: {what} {said}")
     return EXIT_GATE if printed.wrong else EXIT_PARITY
+
+
+def _sections(view: str, display: str | None) -> str:
+    """The view with the sections it is to print; UsageError where it has none."""
+    if display is None:
+        return view
+    if view != "q":
+        raise UsageError(f"--display is for --view q, not for {view}")
+    return f"{view}:{display}"
 
 
 def _refuse(smi: str | None) -> None:

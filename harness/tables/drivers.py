@@ -17,9 +17,12 @@ from harness.words.state import State
 from harness.words.version import DriverVersion
 from mocklib import fields
 
+ROOT, TEXT_ROOT = "nvidia_smi_log", "nvsmi_log"
 SHAPES = ("u32", "i32", "string", "processes", "processes_unprotected", "keyed", "handle", "ok")
+_MERGED = ("texts", "field_ids", "slots", "routes", "formats", "escapes", "text_routes", "text_formats")
 _NODE_KEYS = frozenset(("format", "version", "parent", "seen", "only_seen", "binary", "dtd", "declaration", "texts", "elements", "changes",
-                        "field_ids", "slots", "routes", "formats", "escapes", "functions"))  # fmt: skip
+                        "field_ids", "slots", "routes", "formats", "escapes", "functions", "text", "text_changes", "text_routes",
+                        "text_formats", "text_column"))  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,7 @@ class Driver:
     functions  functions this version is seen to have although its branch's first release lacks them
     measured   branches whose binaries showed the nodes from the root to this one what they have
     evidence   branch of the binary that showed this node its slots; None where a node changes them without one
+    text       root of what `-q` prints without `-x`; text_routes, text_forms: as routes and forms, for its rows; text_column: where its colons stand
     """
 
     version: DriverVersion
@@ -78,6 +82,10 @@ class Driver:
     functions: frozenset[str] = frozenset()
     measured: frozenset[int] = frozenset()
     evidence: int | None = None
+    text: Element = field(default_factory=lambda: Element(TEXT_ROOT))
+    text_routes: Mapping[str, rows.Route] = field(default_factory=dict)
+    text_forms: Mapping[str, str] = field(default_factory=dict)
+    text_column: int = 0
     _states: dict[str, State] = field(default_factory=dict, compare=False)
 
     def state_of(self, text: str) -> State | None:
@@ -102,6 +110,10 @@ class Driver:
     def form(self, row: str) -> formats.Format:
         """The format this driver prints a row in."""
         return formats.get(self.forms.get(row) or rows.load()[row].format)
+
+    def in_text(self) -> Driver:
+        """This driver as its `-q` text has it: that tree is its layout, with the routes and formats of that tree's rows."""
+        return replace(self, layout=self.text, routes=self.text_routes, forms=self.text_forms)
 
     def text_of(self, code: int) -> str:
         """The text printed for a return code; a code the binary does not know prints an empty body."""
@@ -147,7 +159,8 @@ class DriverTree:
         if wanted.text == known.version.text:
             return known
         assumed = wanted.text not in self.nodes[node].seen and wanted != node
-        return replace(known, version=wanted, assumed=assumed, routes=_based(known.routes, wanted.branch in known.measured))
+        routes, text_routes = (_based(table, wanted.branch in known.measured) for table in (known.routes, known.text_routes))
+        return replace(known, version=wanted, assumed=assumed, routes=routes, text_routes=text_routes)
 
     def measured(self, branch: int) -> Driver | None:
         """The newest node of ``branch`` whose private table a binary of that branch showed; None where no binary was at hand."""
@@ -176,17 +189,21 @@ class DriverTree:
 
     def _build(self, version: DriverVersion) -> Driver:
         layout: Element | None = None
-        merged: dict[str, dict[Any, Any]] = {name: {} for name in ("texts", "field_ids", "slots", "routes", "formats", "escapes")}
+        text = Element(TEXT_ROOT)
+        merged: dict[str, dict[Any, Any]] = {name: {} for name in _MERGED}
         plain: dict[str, str] = {}
         functions: set[str] = set()
         measured: set[int] = set()
         evidence: int | None = None
         for node in self.chain(version):
             if "elements" in node.spec:
-                layout = parse_element({"nvidia_smi_log": {"elements": node.spec["elements"]}}, node.where)
+                layout = parse_element({ROOT: {"elements": node.spec["elements"]}}, node.where)
+            if "text" in node.spec:
+                text = parse_element({TEXT_ROOT: {"elements": node.spec["text"]}}, node.where)
             if layout is None:
                 raise InputError(f"{node.where}: the root node needs elements")
             layout = changes.apply(layout, node.spec.get("changes", []), node.where)
+            text = changes.apply(text, node.spec.get("text_changes", []), node.where)
             for name, table in merged.items():
                 table.update(node.spec.get(name, {}))
                 for gone in [key for key, value in table.items() if value is None]:
@@ -195,7 +212,7 @@ class DriverTree:
             if "binary" in node.spec or "slots" in node.spec:
                 evidence = DriverVersion(str(node.spec["binary"])).branch if "binary" in node.spec else None
                 measured |= set() if evidence is None else {evidence}
-            plain.update({name: str(node.spec[name]) for name in ("dtd", "declaration") if name in node.spec})
+            plain.update({name: str(node.spec[name]) for name in ("dtd", "declaration", "text_column") if name in node.spec})
         where = self.nodes[version].where
         assert layout is not None
         return Driver(
@@ -204,7 +221,9 @@ class DriverTree:
             {str(name): int(number) for name, number in merged["field_ids"].items()},
             {str(name): _slot(name, spec, where) for name, spec in merged["slots"].items()},
             _based(_routes(layout, merged["routes"], where), version.branch in measured), merged["formats"], merged["escapes"],
-            frozenset(functions), frozenset(measured), evidence,
+            frozenset(functions), frozenset(measured), evidence, text,
+            _based(_routes(text, {**merged["routes"], **merged["text_routes"]}, where), version.branch in measured),
+            {**merged["formats"], **merged["text_formats"]}, int(plain.get("text_column", 0)),
         )  # fmt: skip
 
 

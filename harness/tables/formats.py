@@ -165,13 +165,13 @@ def _nonzero(form: Format) -> Format:
     return Format(form.name, form.kind, form.read, lambda raw: form.write(raw) if raw else "N/A")
 
 
-def _unless(form: Format, name: str, absent: int) -> Format:
-    """``form`` with N/A for the value ``absent``, NVML's mark of a value it does not have."""
+def _unless(form: Format, name: str, absent: int, word: str = "N/A") -> Format:
+    """``form`` with ``word`` for the value ``absent``, NVML's mark of a value it does not have."""
 
     def parse(text: str) -> Raw:
-        return absent if text == "N/A" else form.read(text)
+        return absent if text == word else form.read(text)
 
-    return Format(name, form.kind, parse, lambda raw: "N/A" if raw == absent else form.write(raw))
+    return Format(name, form.kind, parse, lambda raw: word if raw == absent else form.write(raw))
 
 
 def _guid() -> Format:
@@ -292,9 +292,12 @@ def _build() -> list[Format]:
         _watts("watts", 0.0), _watts("draw_watts", 1.0), _decimal("millivolts", " mV", 3, 1000), _signed32("int32", ""), _signed32("kbps", " KB/s"),
         _hexadecimal("hex", "0x", 0, False), _hexadecimal("hex64", "0x", 16, False), _hexadecimal("hex8", "", 2, True),
         _hexadecimal("hex16", "", 4, True), _hexadecimal("hex32", "", 8, True), _hexadecimal("hex_upper", "", 0, True),
+        _hexadecimal("hex8_0x", "0x", 2, True), _hexadecimal("hex16_0x", "0x", 4, True), _hexadecimal("hex32_0x", "0x", 8, True),
+        _hexadecimal("hex_upper_0x", "0x", 0, True),
         _nonzero(_hexadecimal("bridge_firmware", "", 8, True)), _guid(),
         _unless(_suffixed("count", ""), "instance_id", 0xFFFFFFFF), _unless(_suffixed("count", ""), "byte", 0xFF),
         _unless(_divided("mib", " MiB", MIB), "process_mib", 0xFFFFFFFFFFFFFFFF),
+        _unless(_divided("mib", " MiB", MIB), "process_mib_wddm", 0xFFFFFFFFFFFFFFFF, "Not available in WDDM driver model"),
         _string("string", r"[^\x00]*"), _string("bus_id", r"[0-9A-F]{8}:[0-9A-F]{2}:[0-9A-F]{2}\.[0-9A-F]"),
         _string("bus_id_legacy", r"[0-9A-F]{4}:[0-9A-F]{2}:[0-9A-F]{2}\.[0-9A-F]"),
         _cuda_version(), _empty("serial", "Not Set"), _empty("part_number", "N/A"), _profile_mask(),

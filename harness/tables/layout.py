@@ -9,11 +9,12 @@ from typing import Any
 
 from harness.words.errors import InputError, did_you_mean
 
-REPEATS = ("gpus", "memory_clocks", "graphics_clocks", "processes", "accounted_processes", "mig_devices", "retired_pages")
+REPEATS = ("gpus", "handles", "memory_clocks", "graphics_clocks", "processes", "accounted_processes", "mig_devices", "retired_pages")
 FORMS = ("line", "block")
 ARCHITECTURES = {"kepler": 2, "maxwell": 3, "pascal": 4, "volta": 5, "turing": 6, "ampere": 7, "ada": 8, "hopper": 9, "blackwell": 10, "rubin": 13}
 _PREDICATE = re.compile(r"(arch)(<|>=|=)([a-z]+)|(!?)(answered|supported)\(([a-z0-9_.]+)\)|mode\(([a-z_]+)\)")
-_KEYS = frozenset(("row", "elements", "when", "repeat", "form", "collapse", "none", "attributes", "blank"))
+_KEYS = frozenset(("row", "elements", "when", "repeat", "form", "collapse", "none", "attributes", "blank",
+                   "display", "on_request", "bare", "refused"))  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -63,16 +64,20 @@ class Predicate:
 class Element:
     """One element of a layout.
 
-    name        the tag
-    row         row id of its text; None for an element with children
+    name        the tag; of `-q` text the label printed
+    row         row id of its text; None for an element with children (in `-q` text a line that has a text may have others below it)
     children    elements inside, in order
     when        predicate on its presence; None = always
     repeat      the list it is repeated for, one of REPEATS; None = once
     form        ``line`` <a>text</a>; ``block`` text on a line of its own
     collapse    row id: when that row answers a state, the element is one line with the state's text instead of its children
     none        text printed as a block when the list inside has no entry (mig_devices: None)
-    attributes  (attribute, row id)
+    attributes  (attribute, row id); of `-q` text the word of a heading and the row behind it (``GPU 00000000:53:00.0``)
     blank       an empty line follows the element
+    display     the sections of `-q -d` that print it, with all below it
+    on_request  printed by `-q` only where -d names a section of it
+    bare        an entry of a list that has no line of its own: what is in it stands where it would
+    refused     sentence printed in place of the element when the row of its heading answers a state, whose text follows
     Two siblings may share a name when their predicates exclude each other.
     """
 
@@ -86,6 +91,10 @@ class Element:
     none: str | None = None
     attributes: tuple[tuple[str, str], ...] = ()
     blank: bool = False
+    display: tuple[str, ...] = ()
+    on_request: bool = False
+    bare: bool = False
+    refused: str | None = None
 
     def child(self, name: str) -> Element | None:
         """The child called ``name``, or None."""
@@ -142,21 +151,28 @@ def parse_element(item: Any, where: str) -> Element:
         none=spec.get("none"),
         attributes=tuple((str(key), str(row)) for key, row in spec.get("attributes", {}).items()),
         blank=spec.get("blank") is True,
+        display=tuple(map(str, spec.get("display", ()))),
+        on_request=spec.get("on_request") is True,
+        bare=spec.get("bare") is True,
+        refused=spec.get("refused"),
     )
 
 
 def dump_element(element: Element) -> dict[str, Any]:
     """The mapping ``parse_element`` reads."""
     spec: dict[str, Any] = {}
-    for key in ("row", "repeat", "collapse", "none"):
+    for key in ("row", "repeat", "collapse", "none", "refused"):
         if getattr(element, key) is not None:
             spec[key] = getattr(element, key)
     if element.when is not None:
         spec["when"] = str(element.when)
     if element.form != "line":
         spec["form"] = element.form
-    if element.blank:
-        spec["blank"] = True
+    for key in ("blank", "on_request", "bare"):
+        if getattr(element, key):
+            spec[key] = True
+    if element.display:
+        spec["display"] = list(element.display)
     if element.attributes:
         spec["attributes"] = dict(element.attributes)
     if element.children:

@@ -41,6 +41,11 @@ def _lost(source: NvmlSource, place: Place) -> list[Place]:
     return [Place(None, index) for index, handle in _handles(source, place) if handle is None]
 
 
+def _handed(source: NvmlSource, place: Place) -> list[Place]:
+    """The GPUs whose handle is given, answer they or not: `-q` text has a sentence for one that does not."""
+    return [Place(handle, index) for index, handle in _handles(source, place) if handle is not None]
+
+
 def _handles(source: NvmlSource, place: Place) -> list[tuple[int, Any]]:
     count = int(source.read("system.num_devices", place).raw or 0)
     if count > MOST_GPUS:
@@ -126,6 +131,7 @@ def _none(_source: NvmlSource, _place: Place) -> list[Place]:
 
 _LISTS: dict[str, Callable[[NvmlSource, Place], list[Place]]] = {
     "gpus": _gpus,
+    "handles": _handed,
     "lost_gpus": _lost,
     "memory_clocks": _memory_clocks,
     "graphics_clocks": _graphics_clocks,

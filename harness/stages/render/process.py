@@ -25,9 +25,10 @@ class Job:
     """What to render.
 
     ``library``, ``image``: absolute paths.  ``root``: workspace whose driver nodes win over the shipped ones, None for those alone.  ``view``:
-    q-x or L.  ``answer``: file for the result.  ``verbatim``: elements no row explains.  ``now``: what the clock says, seconds since 1970; None as
-    the image's stands.  Without an image the library is a node's own: its name may be one that the loader looks for, ``now`` is needed, and of its
-    private table nothing is called unless a binary of its branch showed it.  ``progress``: file that names the call a node's own library is at.
+    q-x, L, q or q:SECTION,... (`-q -d SECTION,...`).  ``answer``: file for the result.  ``verbatim``: elements no row explains.  ``now``: what the
+    clock says, seconds since 1970; None as the image's stands.  Without an image the library is a node's own: its name may be one that the loader
+    looks for, ``now`` is needed, and of its private table nothing is called unless a binary of its branch showed it.  ``progress``: file that names
+    the call a node's own library is at.
     """
 
     library: str

@@ -93,6 +93,7 @@ def render(job: Job) -> Rendered:
         driver = drivers.load(Path(job.root) if job.root else None).resolve(version)
         if job.live and not driver.slots_are_own:
             driver = replace(driver, slots={})
+        driver = views.seen_by(job.view, driver)
         made = views.render(job.view, driver, NvmlSource(BoundLibrary(nvml, note), driver, now), job.verbatim, lenient=job.live)
     finally:
         nvml.shutdown()

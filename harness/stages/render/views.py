@@ -1,14 +1,16 @@
-"""The views: what `-q -x` and `-L` print, as bytes, from one source of readings."""
+"""The views: what `-q -x`, `-q` and `-L` print, as bytes, from one source of readings."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from harness.stages.render.reading import Place, Traced
 from harness.stages.render.walk import Source, Walker, text_of
-from harness.text import rawbytes, writer
+from harness.tables import sections
+from harness.text import outline_writer, rawbytes, writer
 from harness.text.model import Layout
+from harness.text.outline_writer import OutlineLayout
 from harness.words.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -38,6 +40,16 @@ def query(driver: Driver, source: Source, verbatim: Mapping[str, tuple[str, str]
     gpu = driver.layout.child("gpu")
     layout = Layout(declaration=driver.declaration or None, gap=gpu is None or gpu.blank)
     return Rendering(rawbytes.encode(writer.write(root, layout, driver.dtd or None)), walker.trace(root))
+
+
+def outline(driver: Driver, source: Source, verbatim: Mapping[str, tuple[str, str]] | None = None, *, lenient: bool = False) -> Rendering:
+    """`nvidia-smi -q`: the tree of the driver's text, as an outline; ``driver`` and ``source`` are of that text (``seen_by``).
+
+    ``verbatim``: path (of labels) -> text and form of elements the tree places but no row explains.
+    """
+    walker = Walker(driver, source, verbatim, lenient=lenient)
+    root = walker.root()
+    return Rendering(rawbytes.encode(outline_writer.write(root, OutlineLayout(column=driver.text_column))), walker.trace(root))
 
 
 def listing(driver: Driver, source: Source, verbatim: Mapping[str, tuple[str, str]] | None = None, *, lenient: bool = False) -> Rendering:
@@ -72,11 +84,25 @@ def _migs(gpu: int, kept: Mapping[str, tuple[str, str]]) -> list[str]:
     return found
 
 
-VIEWS: dict[str, Callable[..., Rendering]] = {"q-x": query, "L": listing}
+VIEWS: dict[str, Callable[..., Rendering]] = {"q-x": query, "q": outline, "L": listing}
+TEXT = "q"
+
+
+def seen_by(view: str, driver: Driver) -> Driver:
+    """``driver`` as ``view`` has it: of `-q` text that tree, less what `-d` of the sections in ``view`` leaves out, is its layout.
+
+    UsageError for another view than ``q-x``, ``L``, ``q`` and ``q:SECTION,...``, and for a section that the driver's `-q` has not.
+    """
+    name, colon, given = view.partition(":")
+    if name not in VIEWS or (colon and name != TEXT):
+        raise UsageError(f"no view {view!r}: q-x, L, q or q:SECTION,...{did_you_mean(view, VIEWS)}")
+    if name != TEXT:
+        return driver
+    texted = driver.in_text()
+    wanted = sections.parse(given, texted.layout, driver.version.text) if colon else ()
+    return replace(texted, layout=sections.select(texted.layout, wanted))
 
 
 def render(view: str, driver: Driver, source: Source, verbatim: Mapping[str, tuple[str, str]] | None = None, *, lenient: bool = False) -> Rendering:
-    """The render of ``view`` (``q-x`` or ``L``); UsageError for another.  ``lenient``: see ``walk.Walker``."""
-    if view not in VIEWS:
-        raise UsageError(f"no view {view!r}: q-x or L{did_you_mean(view, VIEWS)}")
-    return VIEWS[view](driver, source, verbatim, lenient=lenient)
+    """The render of ``view``, by ``driver`` and ``source`` as it sees them (``seen_by``); ``lenient``: see ``walk.Walker``."""
+    return VIEWS[view.partition(":")[0]](driver, source, verbatim, lenient=lenient)

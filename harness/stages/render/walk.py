@@ -10,7 +10,7 @@ from harness.stages.render.reading import Place, Reading, Traced
 from harness.tables.drivers import Driver
 from harness.tables.formats import FormatError
 from harness.tables.layout import Element, Predicate
-from harness.text.model import BLOCK, FULL, LINE, PLAIN, Node, tree
+from harness.text.model import BARE, BLOCK, FULL, LINE, PLAIN, SENTENCE, Node, tree
 
 NOT_SUPPORTED = 3
 _FORMS = {"line": LINE, "block": BLOCK}
@@ -87,7 +87,12 @@ class Walker:
             text, form = self._verbatim[path]
             yield Node(element.name, text, form=form)
         elif element.row is not None:
-            yield self._leaf(element.name, element.row, place, element.form)
+            node = self._leaf(element.name, element.row, place, element.form)
+            node.blank = element.blank
+            node.children = [child for below in element.children for child in self._element(below, place, f"{path}/")]
+            yield node
+        elif element.refused is not None and not self._headed(element, place):
+            yield self._refusal(element, place)
         elif element.collapse is None:
             yield from self._block(element, place, path)
         elif self._source.read(element.collapse, place).answered or path in self._within:
@@ -105,6 +110,9 @@ class Walker:
         if not children and element.collapse is None and not any(True for _ in element.rows()):
             return  # nothing but elements no row explains, and this capture has none of them here
         node = tree(element.name, children)
+        node.blank = element.blank
+        if element.bare:
+            node.form = BARE
         for name, row in element.attributes:
             where = f"{path}/@{name}"
             if where in self._verbatim:
@@ -114,6 +122,18 @@ class Walker:
             node.attributes[name] = self._text(row, reading)
             self._note(node, f"/@{name}", row, reading)
         yield node
+
+    def _headed(self, element: Element, place: Place) -> bool:
+        """Whether the rows of an element's heading answer."""
+        return all(self._source.read(row, place).answered for _, row in element.attributes)
+
+    def _refusal(self, element: Element, place: Place) -> Node:
+        """The sentence printed in place of an element without its heading: the state stands behind it."""
+        _, row = element.attributes[0]
+        reading = self._source.read(row, place)
+        node = Node(element.name, f"{element.refused}{self._text(row, reading)}", form=SENTENCE, blank=element.blank)
+        self._note(node, f"/@{element.attributes[0][0]}", row, reading)
+        return node
 
     def _leaf(self, name: str, row: str, place: Place, form: str) -> Node:
         reading = self._source.read(row, place)

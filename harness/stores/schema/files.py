@@ -135,6 +135,10 @@ class Element(Base):
     none: str | None = None
     attributes: dict[str, str] = Field(default={})
     blank: bool = False
+    display: list[str] = Field(default=[])
+    on_request: bool = False
+    bare: bool = False
+    refused: str | None = None
 
 
 class NamedElement(RootModel[Annotated[dict[str, str | Element], Field(min_length=1, max_length=1)]]):
@@ -185,6 +189,10 @@ class Change(Base):
     element: NamedElement | None = None
 
 
+Changes = list[Annotated[Change, Field(json_schema_extra={"oneOf": [{"required": [name]} for name in OPERATIONS]})]]
+Routes = dict[str, Annotated[Route, Field(json_schema_extra={"oneOf": [{"required": [name]} for name in rows.ROUTE_KINDS]})] | None]
+
+
 class Node(Base):
     """profiles/drivers/<version>.yaml: what a driver prints and asks, as a change to its parent."""
 
@@ -198,10 +206,15 @@ class Node(Base):
     declaration: str | None = None
     texts: dict[int, str | None] | None = None
     elements: list[NamedElement] | None = None
-    changes: list[Annotated[Change, Field(json_schema_extra={"oneOf": [{"required": [name]} for name in OPERATIONS]})]] | None = None
+    changes: Changes | None = None
     field_ids: dict[str, Count | None] | None = None
     slots: dict[str, Slot | None] | None = None
-    routes: dict[str, Annotated[Route, Field(json_schema_extra={"oneOf": [{"required": [name]} for name in rows.ROUTE_KINDS]})] | None] | None = None
+    routes: Routes | None = None
     formats: dict[str, str | None] | None = None
     escapes: dict[str, str | None] | None = None
     functions: list[str] | None = None
+    text: list[NamedElement] | None = None
+    text_changes: Changes | None = None
+    text_routes: Routes | None = None
+    text_formats: dict[str, str | None] | None = None
+    text_column: Count | None = None
