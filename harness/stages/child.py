@@ -23,7 +23,7 @@ from typing import Any, BinaryIO
 import harness
 from harness.stages.bounds import bound
 from harness.text import scrub
-from harness.words.errors import EXIT_ENVIRONMENT, EXIT_INPUT, GateError, InputError, MissingError, NvparityError
+from harness.words.errors import EXIT_ENVIRONMENT, EXIT_INPUT, EXIT_USAGE, GateError, InputError, MissingError, NvparityError, UsageError
 from mocklib import state
 from mocklib.spec import Clock
 
@@ -87,7 +87,7 @@ def run(errand: Errand, limit_s: float = LIMIT_S) -> dict[str, Any]:
     except ValueError:
         raise MissingError(f"{errand.name}: {errand.doing} could not write its answer whole (status {status}){last}") from None
     if "error" in found:
-        kinds: dict[int, type[NvparityError]] = {EXIT_INPUT: InputError, EXIT_ENVIRONMENT: MissingError}
+        kinds: dict[int, type[NvparityError]] = {EXIT_USAGE: UsageError, EXIT_INPUT: InputError, EXIT_ENVIRONMENT: MissingError}
         raise kinds.get(found["status"], GateError)(found["error"])
     return found
 

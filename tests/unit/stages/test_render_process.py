@@ -12,7 +12,7 @@ from harness.stages import child, libraries
 from harness.stages.render import process, serving
 from harness.stages.render.process import Job
 from harness.stores.workspace import Workspace
-from harness.words.errors import GateError, InputError, MissingError
+from harness.words.errors import GateError, InputError, MissingError, UsageError
 
 ROOT = Path(__file__).resolve().parents[3]
 SPACE = Workspace(ROOT)
@@ -70,8 +70,8 @@ def test_a_flipped_bit_is_bad_input(image: Path, library_path: Path):
 
 
 def test_an_unknown_view_is_refused(image: Path, library_path: Path):
-    with pytest.raises(GateError, match="no view 'q'"):
-        process.render(job(library_path, image, view="q"))
+    with pytest.raises(UsageError, match="no view 'qq'"):
+        process.render(job(library_path, image, view="qq"))
 
 
 def replaced(monkeypatch: pytest.MonkeyPatch, source: str) -> None:

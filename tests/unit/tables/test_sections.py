@@ -45,7 +45,7 @@ def test_a_section_prints_what_names_it_with_all_below_and_the_head():
     selected = sections.select(TREE, ["POWER"])
     assert names(selected) == ["Power", "Power Samples", "Both"]
     assert [path for path, _ in selected.walk()][:2] == ["nvsmi_log", "nvsmi_log/Timestamp"]
-    assert selected.child("gpu").child("Power").children[0].name == "Draw"  # type: ignore[union-attr]
+    assert selected.child("gpu").child("Power").children[0].name == "Draw"
 
 
 def test_sections_combine_in_the_order_of_the_text():
