@@ -229,8 +229,7 @@ class FunctionWriter:
             f"{fixed}const uint16_t nvp_ids[] = {{{', '.join(name for _, name in firm)}}};",
             f"uint64_t nvp_values[{len(firm)}];",
             f"const nvmlReturn_t nvp_code = nvp_resolve({source}, nvp_ids, {len(firm)}, nvp_values);",
-            "if (nvp_code != NVML_SUCCESS)",
-            "    return nvp_code;",
+            *self.refusal([item for item, _ in firm]),
             *numbers,
             *([f"NVP_READ_BEGIN({source})", *copies, f"NVP_READ_END({source})"] if copies else []),
             *self.writes(items, firm, source),
@@ -238,6 +237,11 @@ class FunctionWriter:
         ]
         body = "\n".join(f"    {line}" for line in lines)
         self.tables.append(f"static NVP_COLD nvmlReturn_t nvp_rest{arm}_{self.function.name}({', '.join(parts)})\n{{\n{body}\n}}\n")
+
+    def refusal(self, items: list[Item]) -> list[str]:
+        """What a failing call does: its code; of a `blank` one the texts are empty, for a client that prints them all the same."""
+        texts = [f"    {item.place}[0] = 0;" for item in items if item.kind == "text"] if self.handler and self.handler.blank else []
+        return [f"if (nvp_code != NVML_SUCCESS){' {' if texts else ''}", *texts, "    return nvp_code;", *(["}"] if texts else [])]
 
     def copy(self, item: Item, name: str, source: str) -> str:
         """The statement that copies variable data, or nothing for a number."""

@@ -11,7 +11,7 @@ from mocklib import fields as tables
 from mocklib.fields import FieldDef, TableError
 from mocklib.gen.header import Function, Header, Type
 
-KEYS = frozenset({"out", "string", "by", "version", "handler", "program", "arguments", "only", "below", "uninitialised", "size", "reads"})
+KEYS = frozenset({"out", "string", "by", "version", "handler", "program", "arguments", "only", "below", "uninitialised", "size", "reads", "blank"})
 STEP = re.compile(r"([A-Za-z_]\w*)((?:\[\d+\])*)$")
 
 
@@ -46,6 +46,7 @@ class Handler:
     below: dict[str, int] = dataclasses.field(default_factory=dict)
     uninitialised: bool = False
     size: int | None = None
+    blank: bool = False
 
 
 class _Checker:
@@ -149,6 +150,7 @@ class _Checker:
             below={self.place(path)[0]: int(value) for path, value in entry.get("below", {}).items()},
             uninitialised=bool(entry.get("uninitialised", False)),
             size=entry.get("size"),
+            blank=bool(entry.get("blank", False)),
         )
 
     def versioned(self, path: str, value: Any, version: int) -> Item:

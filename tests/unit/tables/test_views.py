@@ -7,14 +7,25 @@ import pytest
 from harness.tables import views
 from harness.words.errors import InputError, UsageError
 
+QUERIES = ("gpu", "compute-apps", "accounted-apps", "retired-pages", "remapped-rows", "supported-clocks")
 READING = {
-    "": {"-q", "-x", "-L", "-d", "--query-gpu", "--query-compute-apps", "--format", "--version", "--help-query-gpu", "--help-query-compute-apps"},
-    "topo": {"-m"},
-    "nvlink": {"-s", "-c", "-e", "--info"},
+    "": {
+        *("-q", "-x", "-L", "-B", "-u", "-d", "--dtd", "--help", "--format", "--version"),
+        *(f"--{what}-{name}" for name in QUERIES for what in ("query", "help-query")),
+    },
+    "topo": {"-m", "-mp", "-c", "-n", "-p", "-p2p", "-C", "-M", "-i"},
+    "nvlink": {"-s", "-c", "-e", "-p", "-R", "-gt", "-i", "--info"},
     "mig": {"-lgip", "-lgi", "-lci", "-lcip"},
+    **dict.fromkeys(("dmon", "pmon"), {"-c"}),
+    "conf-compute": {"-f"},
+    "vgpu": {"-q"},
+    **dict.fromkeys(("compute-policy", "boost-slider", "power-hint"), {"-l"}),
+    "gpm": {"-g"},
+    "pci": {"-gCnt"},
+    "base-clocks": set(),
 }
 """Subcommand -> the options of nvidia-smi that only read (its manual); every other one may write."""
-VALUES = {"SUPPORTED_CLOCKS"}
+VALUES = {"SUPPORTED_CLOCKS", "0", "1", "2", "0,1", "r", "d"}
 
 
 def options(arguments: tuple[str, ...]) -> tuple[str, list[str]]:
@@ -24,7 +35,7 @@ def options(arguments: tuple[str, ...]) -> tuple[str, list[str]]:
     return first, [argument.partition("=")[0] for argument in rest if argument not in VALUES]
 
 
-@pytest.mark.parametrize("view", views.load(), ids=lambda view: view.name)
+@pytest.mark.parametrize("view", views.table().views, ids=lambda view: view.name)
 def test_no_view_holds_an_option_that_writes(view):
     for arguments in (view.arguments, view.fields):
         subcommand, given = options(arguments)
@@ -78,7 +89,10 @@ def test_views_are_chosen_by_name():
         ("{arguments: -q}", "`arguments` and `fields` are lists"),
         ("{arguments: [-q], must_be_whole: often}", "true or false"),
         ("{arguments: ['--query-gpu={fields}']}", "stands in the arguments of a view that says how"),
-        ("{argument: [-q]}", "a view has arguments, fields, must_be_whole"),
+        ("{argument: [-q]}", "a view has arguments, ends, fields, matrix_only, must_be_whole, none, since"),
+        ("{arguments: [-q], since: new}", "`since` is a branch"),
+        ("{arguments: [-q], ends: {0: fine}}", "exit status, 1 to 255, to the reason"),
+        ("{arguments: [-q], ends: {6: }}", "exit status, 1 to 255, to the reason"),
     ],
 )
 def test_a_table_that_is_off_is_refused_with_its_line(tmp_path, entry, said):
@@ -86,3 +100,21 @@ def test_a_table_that_is_off_is_refused_with_its_line(tmp_path, entry, said):
     path.write_text(f"format: 1\nviews:\n  x: {entry}\n")
     with pytest.raises(InputError, match=rf"views\.yaml:3: .*{said}"):
         views.load(path)
+
+
+def test_a_recording_takes_what_is_not_for_the_matrix_alone():
+    alone = {view.name for view in views.table().views if view.matrix_only}
+    assert {"help", "dmon", "pmon"} <= alone
+    assert alone.isdisjoint(view.name for view in views.load())
+    assert [view.name for view in views.choose("dmon,q")] == ["q", "dmon"]
+    assert views.choose("all") == views.table().views
+    with pytest.raises(UsageError, match="no view 'dmom' .did you mean 'dmon'"):
+        views.choose("dmom")
+    with pytest.raises(UsageError, match="no view 'dmon'"):
+        views.select("dmon")
+
+
+def test_a_status_that_means_the_view_is_unknown_is_no_view_s_own_on_a_branch_that_answers_so():
+    table = views.table()
+    assert set(table.unknown) == {2, 255}
+    assert all(why for view in table.views for why in view.ends.values())
