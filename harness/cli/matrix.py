@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
 from pathlib import Path
@@ -10,9 +9,7 @@ from pathlib import Path
 import click
 
 from harness.cli import options
-from harness.stages import smi
 from harness.stages.matrix.running import Matrix
-from harness.stages.render import serving
 from harness.stores.workspace import Workspace
 from harness.tables import views
 from harness.words.errors import EXIT_GATE, EXIT_NOTHING, EXIT_PARITY
@@ -21,13 +18,13 @@ from harness.words.errors import EXIT_GATE, EXIT_NOTHING, EXIT_PARITY
 @click.command("matrix")
 @click.argument("names", metavar="[PROFILE]...", nargs=-1)
 @click.option(
-    "--smi", "named", metavar="PATH", type=click.Path(), callback=options.named, help="A real nvidia-smi, or a folder of <branch>/nvidia-smi."
+    "--smi", metavar="PATH", type=click.Path(), callback=options.named, help="A real nvidia-smi, or a folder of BRANCH/nvidia-smi (see below)."
 )
 @click.option("--views", "wanted", metavar="NAMES", default=views.ALL, show_default=True, help="Names between commas, or all.")
-@click.option("--page", metavar="FILE", type=click.Path(), callback=options.named, help="Also write the tables of docs/views.md ('-': to standard output).")
+@click.option("--page", metavar="FILE", type=click.Path(), callback=options.named, help="Also write the tables of docs/views.md ('-': here).")
 @options.json_file
 @options.root
-def command(names: tuple[str, ...], named: str | None, wanted: str, page: str | None, json_file: str | None, root: str | None) -> int:
+def command(names: tuple[str, ...], smi: str | None, wanted: str, page: str | None, json_file: str | None, root: str | None) -> int:
     """Run every view of nvidia-smi with every binary on the mock of each PROFILE (an id, a short name or a path; all when none is given).
 
     Each profile is served as the driver of the binary's version. Each view is run twice, on memory filled otherwise and under a longer environment:
@@ -39,24 +36,19 @@ def command(names: tuple[str, ...], named: str | None, wanted: str, page: str | 
 
     space = Workspace.nearby(root)
     chosen = views.choose(wanted)
-    binaries = _binaries(Path(named) if named else None, space)
+    at_hand = options.binaries_at(smi)
+    binaries = [found for found in map(at_hand.of, at_hand) if found is not None]
     profiles = {path.stem: path for path in map(space.locate_profile, names or space.profile_ids())}
     if not profiles:
         options.tell("no profile to run the matrix with")
         return EXIT_NOTHING
     with tempfile.TemporaryDirectory(prefix="nvparity-matrix-") as folder:
         cells = list(Matrix(space, profiles, binaries, chosen, Path(folder)).cells())
-    branches = list(binaries)
+    branches = [binary.branch for binary in binaries]
     if "-" not in (page, json_file):
         sys.stdout.write(matrix.text(cells, branches, chosen))
-    options.emit(json_file, lambda: matrix.document(cells, {branch: smi.release(path, library=serving.library()) for branch, path in binaries.items()}))
+    options.emit(json_file, lambda: matrix.document(cells, {binary.branch: binary.version for binary in binaries}))
     if page is not None:
         options.deliver(page, matrix.page(cells, branches, chosen).encode())
     return EXIT_GATE if any(cell.faults for cell in cells) else EXIT_PARITY
 
-
-def _binaries(named: Path | None, space: Workspace) -> dict[int, Path]:
-    """The binaries by branch: one that is named, or those of a folder."""
-    if named is not None and named.is_file():
-        return {int(smi.release(named, library=serving.library()).split(".")[0]): named}
-    return smi.find_binaries(named or Path(os.environ.get("NVPARITY_SMI") or space.root / "build" / "smi"))

@@ -20,11 +20,6 @@ SHOWN = 20
 NAMED = 3
 """As many profiles of a line as are named; of more, how many there are."""
 _MARKS = {VALUES: "values", NONE: "none", EMPTY: "empty", UNKNOWN: "-", FAULT: "FAULT"}
-LEGEND = (
-    "`values`: readings; `none`: a line that says there is nothing; `empty`: no text, exit status 0; a number: that exit status; `-`: this branch does "
-    "not know the view"
-)
-
 
 @dataclass(frozen=True)
 class Line:
@@ -84,12 +79,12 @@ def total(cells: Sequence[Cell]) -> str:
 def said(cells: Iterable[Cell], reasons: Sequence[View]) -> list[str]:
     """What is said instead of readings, each sentence of a view and a status once, with the branches that say it and the reason of the table."""
     why = {view.name: view.ends for view in reasons}
-    found: dict[tuple[str, int | None, str], set[int]] = defaultdict(set)
+    found: dict[tuple[str, int, str], set[int]] = defaultdict(set)
     for cell in cells:
-        if cell.outcome in (NONE, REFUSED):
+        if cell.outcome in (NONE, REFUSED) and cell.status is not None:
             found[cell.view, cell.status, cell.said].add(cell.branch)
     return [
-        f"{view}: {status}: {sentence} ({', '.join(map(str, sorted(branches)))})" + (f": {why[view][status]}" if status in why.get(view, {}) else "")
+        f"{view}: {status}: {sentence} ({', '.join(map(str, sorted(branches)))})" + (f": {why[view][status]}" if status in why[view] else "")
         for (view, status, sentence), branches in found.items()
     ]
 
@@ -101,20 +96,17 @@ def document(cells: Sequence[Cell], binaries: Mapping[int, str]) -> dict[str, An
 
 def page(cells: Sequence[Cell], branches: Sequence[int], reasons: Sequence[View]) -> str:
     """What docs/views.md has below its words: the total, and a part for each view with the table of it and what it says instead of readings."""
-    parts = [f"{total(cells)}\n"]
     heading = "| " + " | ".join((*map(str, branches), "profiles")) + " |\n" + "|---" * (len(branches) + 1) + "|\n"
-    listed = lines(cells)
-    sentences = said(cells, reasons)
+    listed, sentences = lines(cells), said(cells, reasons)
+    parts = [f"{total(cells)}\n"]
     for view in reasons:
         mine = [line for line in listed if line.view == view.name]
-        if not mine:
-            continue
-        rows = "".join(
-            "| " + " | ".join((*line.marks, _profiles(line, first=place == 0, all_=sum(len(other.profiles) for other in mine)))) + " |\n"
-            for place, line in enumerate(mine)
-        )
-        told = "".join(f"- {one.removeprefix(f'{view.name}: ')}\n" for one in sentences if one.startswith(f"{view.name}: "))
-        parts.append(f"### {view.name}\n`nvidia-smi{''.join(f' {word}' for word in view.arguments)}`\n\n{heading}{rows}" + (f"\n{told}" if told else ""))
+        together = sum(len(line.profiles) for line in mine)
+        rows = "".join(f"| {' | '.join((*line.marks, _profiles(line, place, together)))} |\n" for place, line in enumerate(mine))
+        start = f"{view.name}: "
+        told = "".join(f"- {one.removeprefix(start)}\n" for one in sentences if one.startswith(start))
+        command = " ".join(("nvidia-smi", *view.arguments))
+        parts.append(f"### {view.name}\n`{command}`\n\n{heading}{rows}" + (f"\n{told}" if told else ""))
     return "\n".join(parts)
 
 
@@ -128,15 +120,25 @@ def read_page(text_: str) -> dict[str, list[tuple[tuple[str, ...], tuple[str, ..
             found[view] = []
         elif view and line.startswith("| ") and not line.endswith("| profiles |"):
             *marks, named = (word.strip() for word in line.strip("|").split("|"))
-            found[view].append((tuple(marks), () if named.startswith("all ") else tuple(named.split(", "))))
+            found[view].append((tuple(marks), () if named.startswith("all") else tuple(named.split(", "))))
     return found
 
 
-def _profiles(line: Line, *, first: bool, all_: int) -> str:
+def on_page(page_: dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]], view: str, profile: str) -> tuple[str, ...]:
+    """What a page that was read says of a view and a profile, in the order of its branches; empty where it says nothing."""
+    others: tuple[str, ...] = ()
+    for marks, named in page_.get(view, []):
+        if profile in named:
+            return marks
+        others = others if named else marks
+    return others
+
+
+def _profiles(line: Line, place: int, together: int) -> str:
     """The profiles of a line of the page: the first line is that of all that no other one names."""
-    if not first:
+    if place:
         return ", ".join(line.profiles)
-    return f"all {all_}" if len(line.profiles) == all_ else f"all others: {len(line.profiles)}"
+    return f"all {together}" if len(line.profiles) == together else f"all others: {len(line.profiles)}"
 
 
 def _names(profiles: Sequence[str]) -> str:

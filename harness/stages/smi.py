@@ -8,7 +8,6 @@ beside it where the caller's loader looks, and what our library reads where that
 from __future__ import annotations
 
 import os
-import re
 import resource
 import shutil
 import subprocess
@@ -24,8 +23,6 @@ LIBRARY_NAME = "libnvidia-ml.so.1"
 OUTPUT_LIMIT = 64 << 20
 NODE_LIMIT_S = 300.0
 """Eight GPUs whose driver is loaded anew for each command take more than a minute."""
-_RELEASE = re.compile(rb"NVIDIA System Management Interface -- v([0-9]+(?:\.[0-9]+)+)")
-_HEAD_BYTES = 1 << 10
 _ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LANG": "C", "LC_ALL": "C", "TZ": "UTC", "HOME": "/nonexistent"}
 
 
@@ -77,18 +74,6 @@ def run_smi(
     if perturb is not None:
         environment["MALLOC_PERTURB_"] = str(perturb)
     return _run(binary, arguments, environment, limit_s, " (nox -s smi fetches binaries that can)")
-
-
-def release(binary: Path, *, library: Path) -> str:
-    """The version that ``binary`` says it is of, such as 550.163.01; ``library``: one that it can be started with.
-
-    Raises MissingError when it cannot be started, InputError when it says none: it is no nvidia-smi.
-    """
-    ran = run_smi(binary, ["--help"], library=library, variables={})
-    found = _RELEASE.search(ran.stdout[:_HEAD_BYTES])
-    if found is None:
-        raise InputError(f"{binary} --help: names no version of nvidia-smi (exit status {ran.status})")
-    return found[1].decode()
 
 
 def node_smi(named: Path | None, variables: Mapping[str, str]) -> Path:

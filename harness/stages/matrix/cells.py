@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 from harness.stages.recording.viewing import MAX_TEXT
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from harness.stages.smi import SmiRun
-    from harness.tables.views import Table, View
+    from harness.tables.views import View
 
 VALUES, NONE, EMPTY, REFUSED, UNKNOWN, FAULT = "values", "none", "empty", "refused", "unknown", "fault"
 """What a view gives: text with readings; a line that says there is nothing; no text at all; another exit status, with the reason that the table has
@@ -44,10 +46,15 @@ class Cell:
     faults: tuple[str, ...] = ()
 
 
-def judge(profile: str, branch: int, view: View, runs: tuple[SmiRun | None, SmiRun | None], table: Table) -> Cell:
-    """The cell that two ``runs`` of ``view`` make, on other memory and under another environment; None is one that did not end in time."""
+def judge(
+    profile: str, branch: int, view: View, runs: tuple[SmiRun | None, SmiRun | None], unknown: Collection[int], absent: Collection[int] = ()
+) -> Cell:
+    """The cell that two ``runs`` of ``view`` make, on other memory and under another environment; None is one that did not end in time.
+
+    ``unknown``: exit statuses of a binary that does not know a view; ``absent``: those that the profile accounts for, whose GPUs are not all there.
+    """
     first = next((run for run in runs if run is None or run.status < 0), runs[0])
-    faults = tuple(_faults(branch, view, runs, table))
+    faults = tuple(_faults(runs, _known(branch, view, unknown, absent), absent))
     if first is None:
         return Cell(profile, branch, view.name, FAULT, None, faults=faults)
     said = _said(first, view)
@@ -63,7 +70,12 @@ def still(data: bytes) -> bytes:
     return _CLOCK.sub(b"<time>", data)
 
 
-def _faults(branch: int, view: View, runs: tuple[SmiRun | None, SmiRun | None], table: Table) -> list[str]:
+def _known(branch: int, view: View, unknown: Collection[int], absent: Collection[int]) -> frozenset[int]:
+    """The exit statuses that are documented."""
+    return frozenset({0, *view.ends, *absent} if branch >= view.since else unknown)
+
+
+def _faults(runs: tuple[SmiRun | None, SmiRun | None], known: Collection[int], absent: Collection[int]) -> list[str]:
     if any(run is None for run in runs):
         return ["does not end in time"]
     first, second = (run for run in runs if run is not None)
@@ -79,12 +91,10 @@ def _faults(branch: int, view: View, runs: tuple[SmiRun | None, SmiRun | None], 
         found.append(f"prints {len(first.stdout)} bytes")
     if first.stderr or second.stderr:
         found.append(f"says on stderr: {_line(first.stderr or second.stderr)}")
-    if first.status and not first.stdout.strip():
+    if first.status not in {0, *absent} and not first.stdout.strip():
         found.append(f"ends with status {first.status} and says nothing")
-    known = view.ends if branch >= view.since else table.unknown
-    if first.status not in known and (first.status or branch < view.since):
-        expected = ", ".join(map(str, sorted({0, *known} if branch >= view.since else known)))
-        found.append(f"ends with status {first.status}, documented: {expected}")
+    if first.status not in known:
+        found.append(f"ends with status {first.status}, documented: {', '.join(map(str, sorted(known)))}")
     return found
 
 

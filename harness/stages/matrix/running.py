@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from harness.stages import retargeting, smi
 from harness.stages.matrix import cells
-from harness.stages.render import serving
+from harness.stages.render import real, serving
 from harness.stores import profiles
 from harness.tables import views
 from harness.words.errors import GateError
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from harness.stages.binaries import Binary
     from harness.stages.matrix.cells import Cell
     from harness.stages.smi import SmiRun
-    from harness.stores.profiles import Profile
     from harness.stores.workspace import Workspace
     from harness.tables.views import View
 
@@ -34,17 +34,15 @@ _PADDING = "x" * 3001
 
 @dataclass(frozen=True)
 class Matrix:
-    """What is run: ``profiles`` by name, ``binaries`` by branch, ``chosen`` views; images are written into ``folder``.  ``twice``: each view is run
-    again and must give the same bytes.
-    """
+    """What is run: ``profiles`` by name, ``binaries``, ``chosen`` views; images are written into ``folder``.  ``limit_s``: seconds for one run."""
 
     space: Workspace
     profiles: Mapping[str, Path]
-    binaries: Mapping[int, Path]
+    binaries: Sequence[Binary]
     chosen: Sequence[View]
     folder: Path
     limit_s: float = LIMIT_S
-    _fields: dict[tuple[int, tuple[str, ...]], list[str]] = field(default_factory=dict)
+    _fields: dict[tuple[str, tuple[str, ...]], list[str]] = field(default_factory=dict)
 
     def cells(self) -> Iterator[Cell]:
         """Every cell, by profile, branch and view in the order in which they are given; WORKERS runs at a time.
@@ -56,27 +54,20 @@ class Matrix:
 
     def _jobs(self) -> Iterator[_Job]:
         """What is to run; the images are made while earlier ones run."""
-        releases: dict[int, str] = {}
         for name, path in self.profiles.items():
             read = profiles.load(path)
-            for branch, binary in self.binaries.items():
-                if branch not in releases:
-                    releases[branch] = smi.release(binary, library=serving.library())
-                made = self._image(name, read, releases[branch])
+            for binary in self.binaries:
+                served = retargeting.retarget(read, self.space, binary.version)
+                made = self.folder / f"{name}@{binary.version}.nvpimg"
+                image.write(made, serving.packed(served.profile, self.space))
                 for view in self.chosen:
-                    yield _Job(name, branch, binary, made, view, self._arguments(branch, binary, made, view))
+                    yield _Job(name, binary, made, view, self._arguments(binary, made, view), real.statuses(served))
 
-    def _image(self, name: str, read: Profile, version: str) -> Path:
-        """The image of a profile, served as the driver ``version``."""
-        made = self.folder / f"{name}@{version}.nvpimg"
-        image.write(made, serving.packed(retargeting.retarget(read, self.space, version).profile, self.space))
-        return made
-
-    def _arguments(self, branch: int, binary: Path, made: Path, view: View) -> tuple[str, ...]:
+    def _arguments(self, binary: Binary, made: Path, view: View) -> tuple[str, ...]:
         """The arguments of ``view``, with every field that the binary lists, asked once; those that list them where it lists none."""
         if not view.fields:
             return view.arguments
-        key = (branch, view.fields)
+        key = (binary.version, view.fields)
         if key not in self._fields:
             listed = self._run(binary, view.fields, made, None, "")
             self._fields[key] = views.fields_of(listed.stdout) if listed is not None and listed.status == 0 else []
@@ -85,23 +76,23 @@ class Matrix:
     def _cell(self, job: _Job) -> Cell:
         first = self._run(job.binary, job.arguments, job.image, _FIRST, "")
         second = self._run(job.binary, job.arguments, job.image, _SECOND, _PADDING)
-        return cells.judge(job.profile, job.branch, job.view, (first, second), views.table())
+        return cells.judge(job.profile, job.binary.branch, job.view, (first, second), views.table().unknown, job.statuses)
 
-    def _run(self, binary: Path, arguments: Sequence[str], made: Path, perturb: int | None, padding: str) -> SmiRun | None:
+    def _run(self, binary: Binary, arguments: Sequence[str], made: Path, perturb: int | None, padding: str) -> SmiRun | None:
         variables = {"NVPARITY_IMAGE": str(made), **({"PADDING": padding} if padding else {})}
         try:
-            return smi.run_smi(binary, arguments, library=serving.library(), variables=variables, perturb=perturb, limit_s=self.limit_s)
+            return smi.run_smi(binary.path, arguments, library=serving.library(), variables=variables, perturb=perturb, limit_s=self.limit_s)
         except GateError:
             return None
 
 
 @dataclass(frozen=True)
 class _Job:
-    """One cell to run."""
+    """One cell to run; ``statuses``: those that the profile accounts for, beside those of the view."""
 
     profile: str
-    branch: int
-    binary: Path
+    binary: Binary
     image: Path
     view: View
     arguments: tuple[str, ...]
+    statuses: frozenset[int]

@@ -16,10 +16,13 @@ READING = {
     "topo": {"-m", "-mp", "-c", "-n", "-p", "-p2p", "-C", "-M", "-i"},
     "nvlink": {"-s", "-c", "-e", "-p", "-R", "-gt", "-i", "--info"},
     "mig": {"-lgip", "-lgi", "-lci", "-lcip"},
-    **dict.fromkeys(("dmon", "pmon"), {"-c"}),
+    "dmon": {"-c"},
+    "pmon": {"-c"},
     "conf-compute": {"-f"},
     "vgpu": {"-q"},
-    **dict.fromkeys(("compute-policy", "boost-slider", "power-hint"), {"-l"}),
+    "compute-policy": {"-l"},
+    "boost-slider": {"-l"},
+    "power-hint": {"-l"},
     "gpm": {"-g"},
     "pci": {"-gCnt"},
     "base-clocks": set(),
@@ -108,7 +111,7 @@ def test_a_recording_takes_what_is_not_for_the_matrix_alone():
     assert alone.isdisjoint(view.name for view in views.load())
     assert [view.name for view in views.choose("dmon,q")] == ["q", "dmon"]
     assert views.choose("all") == views.table().views
-    with pytest.raises(UsageError, match="no view 'dmom' .did you mean 'dmon'"):
+    with pytest.raises(UsageError, match=r"no view 'dmom' .did you mean 'dmon'"):
         views.choose("dmom")
     with pytest.raises(UsageError, match="no view 'dmon'"):
         views.select("dmon")

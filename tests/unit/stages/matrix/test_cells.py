@@ -8,15 +8,15 @@ import pytest
 
 from harness.stages.matrix import cells
 from harness.stages.smi import SmiRun
-from harness.tables.views import Table, View
+from harness.tables.views import View
 
 VIEW = View("topo-m", ("topo", "-m"), since=390, ends={255: "no topology is known"}, none="No GPU")
 QUERY = View("query-gpu", ("--query-gpu={fields}", "--format=csv"), fields=("--help-query-gpu",))
-TABLE = Table((VIEW, QUERY), {2: "its answer to what it does not know"})
+UNKNOWN = {2}
 
 
 def judged(first: SmiRun | None, second: SmiRun | None = None, *, view: View = VIEW, branch: int = 550) -> cells.Cell:
-    return cells.judge("board", branch, view, (first, first if second is None else second), TABLE)
+    return cells.judge("board", branch, view, (first, first if second is None else second), UNKNOWN)
 
 
 def ran(text: bytes, status: int = 0, stderr: bytes = b"") -> SmiRun:
@@ -62,7 +62,7 @@ def test_what_no_view_may_do(runs, branch, fault):
 
 @pytest.mark.parametrize("runs", [(None, ran(b"a")), (ran(b"a"), None), (None, None)])
 def test_a_run_that_does_not_end_is_a_fault(runs):
-    cell = cells.judge("board", 550, VIEW, runs, TABLE)
+    cell = cells.judge("board", 550, VIEW, runs, UNKNOWN)
     assert (cell.outcome, cell.faults) == (cells.FAULT, ("does not end in time",))
 
 
@@ -77,3 +77,9 @@ def test_columns_with_a_value_on_any_gpu_are_counted():
     assert judged(ran(text), view=QUERY).given == (3, 4)
     assert judged(ran(b"name, a\n"), view=QUERY).given == (0, 2)
     assert judged(ran(b"GPU0 X\n")).given is None
+
+
+def test_a_status_that_the_profile_accounts_for_is_no_fault():
+    lost = ran(b"Unable to determine the device handle\n", 15)
+    assert cells.judge("board", 550, VIEW, (lost, lost), UNKNOWN, {15}).outcome == cells.REFUSED
+    assert judged(lost).faults == ("ends with status 15, documented: 0, 255",)
