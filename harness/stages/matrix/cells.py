@@ -20,6 +20,8 @@ VALUES, NONE, EMPTY, REFUSED, UNKNOWN, FAULT = "values", "none", "empty", "refus
 for it; this branch does not know the view; what no view may do.
 """
 SAID_BYTES = 200
+_ESCAPE = re.compile(rb"\x1b\[[0-9;]*m")
+"""What underlines a heading on a terminal."""
 _FEW = 2
 _CLOCK = re.compile(rb"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}|\d{4}/\d\d/\d\d \d\d:\d\d:\d\d\.\d{3}")
 """The host's time, as headers and the field `timestamp` print it: the one thing in a text that is not the mock's."""
@@ -120,7 +122,7 @@ def _said(run: SmiRun, view: View) -> str:
 def _line(data: bytes) -> str:
     """The first line of ``data``, cut, as text."""
     lines = data.strip().splitlines()
-    return lines[0].strip()[:SAID_BYTES].decode("utf-8", "backslashreplace") if lines else ""
+    return b" ".join(_ESCAPE.sub(b"", lines[0]).split())[:SAID_BYTES].decode("utf-8", "backslashreplace") if lines else ""
 
 
 def _moved(first: bytes, second: bytes) -> str:
