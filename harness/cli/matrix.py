@@ -51,4 +51,3 @@ def command(names: tuple[str, ...], smi: str | None, wanted: str, page: str | No
     if page is not None:
         options.deliver(page, matrix.page(cells, branches, chosen).encode())
     return EXIT_GATE if any(cell.faults for cell in cells) else EXIT_PARITY
-
