@@ -18,6 +18,12 @@ TABLE_ID = bytes.fromhex("c4fe3e6cc98f6c4ea327ee696e12f7c4")
 """The one id of the private table, first three groups little-endian (facts on the private interface)."""
 PROCESS_SHAPES = {"processes": 4128, "processes_unprotected": 4120}
 """Shape -> bytes of one entry: 535 and newer, 525."""
+SLOT_ARGUMENTS = 5
+"""As many as any slot takes that is known."""
+SAMPLE_ENGINES = {"process_samples": ("sm", "mem", "enc", "dec", "jpg", "ofa"), "process_samples_four": ("sm", "mem", "enc", "dec")}
+"""Shape -> the engines of a sample, in the order of its entries: 550 and newer, 390 to 535."""
+SAMPLE_CAPACITY = 100
+"""Samples that nvidia-smi has room for."""
 PROCESS_NAME_SIZE = 4096
 PROCESS_CAPACITY = 512
 
@@ -152,6 +158,8 @@ class Nvml:
             return Answer(code, {} if code else {"value": self.ffi.string(text).decode("utf-8", "surrogateescape")})
         if shape in PROCESS_SHAPES:
             return self._slot_processes(entry, handle, PROCESS_SHAPES[shape])
+        if shape in SAMPLE_ENGINES:
+            return self._slot_samples(entry, handle, SAMPLE_ENGINES[shape])
         if shape == "handle":
             found = self.ffi.new("nvmlDevice_t *")
             code = int(entry(self.ffi.cast("void *", key), self.ffi.cast("void *", found), self.ffi.cast("void *", 0x22)))
@@ -159,7 +167,7 @@ class Nvml:
         return Answer(int(entry(handle, self.ffi.NULL, self.ffi.NULL)))
 
     def _slot_entry(self, number: int) -> Any:
-        """The function of a slot, or None without the private table."""
+        """The function of a slot, to be called with what it takes (the arguments after that are NULL); None without the private table."""
         if self._table is None:
             self._table = False
             function = self.function("nvmlInternalGetExportTable")
@@ -168,7 +176,8 @@ class Nvml:
                 self._table = self.ffi.cast("uintptr_t *", place[0])
         if self._table is False or not 0 < number < int(self._table[0]) // 8:
             return None
-        return self.ffi.cast("int (*)(void *, void *, void *)", self._table[number])
+        function = self.ffi.cast("int (*)(void *, void *, void *, void *, void *)", self._table[number])
+        return lambda *given: function(*given, *[self.ffi.NULL] * (SLOT_ARGUMENTS - len(given)))
 
     def _slot_processes(self, entry: Any, handle: Any, stride: int) -> Answer:
         count = self.ffi.new("unsigned int *", PROCESS_CAPACITY)
@@ -177,6 +186,17 @@ class Nvml:
         if code:
             return Answer(code)
         return Answer(code, {"value": [_slot_process(bytes(self.ffi.buffer(room + n * stride, stride))) for n in range(count[0])]})
+
+    def _slot_samples(self, entry: Any, handle: Any, engines: tuple[str, ...]) -> Answer:
+        """Which process had how much of each engine: a dict a sample, engine -> (pid, share); all shares of a process, over the samples, are its use."""
+        count = self.ffi.new("unsigned int *", SAMPLE_CAPACITY)
+        stride = 8 + 80 * len(engines)
+        room = self.ffi.new("char[]", SAMPLE_CAPACITY * stride)
+        code = int(entry(handle, self.ffi.NULL, self.ffi.NULL, self.ffi.cast("void *", count), self.ffi.cast("void *", room)))
+        if code:
+            return Answer(code)
+        words = [self.ffi.cast("unsigned int *", room + number * stride + 8) for number in range(count[0])]
+        return Answer(0, {"value": [{name: (int(word[20 * at + 2]), int(word[20 * at])) for at, name in enumerate(engines)} for word in words]})
 
 
 def _slot_process(data: bytes) -> dict[str, Any]:

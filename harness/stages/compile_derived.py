@@ -179,6 +179,23 @@ def _instance(number: int | None) -> int:
     return _NO_INSTANCE if number is None else number
 
 
+def _monitoring(values: Values, states: States) -> FieldValue:
+    """Whether ``dmon`` and ``pmon`` take the board: as given, else what its brand and readings say, else not supported.
+
+    The help of both views says, from 390 to 555, that Tesla, GRID and Quadro boards and a few GeForce ones are supported.  Which GeForce ones it does not
+    say: those that answer how busy they are, which is what both ask.  A board that lists no processes is none of them: ``pmon`` waits for a list for ever
+    (binaries 525 to 555).
+    """
+    given = values.get("monitoring")
+    if given is None and "processes" in states:
+        given = False
+    if given is None and values.get("utilization.gpu") is not None:
+        given = True
+    if given is None and values.get("brand") is not None:
+        given = values["brand"] not in ("geforce", "unknown")
+    return _ABSENT if given is None else FieldValue(int(given))
+
+
 def _accounted_processes(values: Values, _: States) -> FieldValue:
     """Terminated processes, then those running (ledger R03, R04): of two records of a pid the later stands (R05), and the oldest drop (R02).
 
@@ -226,4 +243,5 @@ _DERIVATIONS: Mapping[str, Callable[[Values, States], FieldValue]] = {
     "supported_clocks": _supported_clocks, "fabric_health_mask": _health_mask, "fabric_health_summary": _health_summary,
     "processes_compute": _processes("C"), "processes_graphics": _processes("G"), "processes_mps": _processes("M"),
     "accounted_processes": _accounted_processes, "mig_max_devices": _mig_max,
+    "monitoring": _monitoring,
 }  # fmt: skip

@@ -18,7 +18,7 @@ from harness.words.version import DriverVersion
 from mocklib import fields
 
 ROOT, TEXT_ROOT = "nvidia_smi_log", "nvsmi_log"
-SHAPES = ("u32", "i32", "string", "processes", "processes_unprotected", "keyed", "handle", "ok")
+SHAPES = ("u32", "i32", "string", "processes", "processes_unprotected", "process_samples", "process_samples_four", "keyed", "handle", "ok")
 _MERGED = ("texts", "field_ids", "slots", "routes", "formats", "escapes", "text_routes", "text_formats")
 _NODE_KEYS = frozenset(("format", "version", "parent", "seen", "only_seen", "binary", "dtd", "declaration", "texts", "elements", "changes",
                         "field_ids", "slots", "routes", "formats", "escapes", "functions", "text", "text_changes", "text_routes",

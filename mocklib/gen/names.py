@@ -35,7 +35,10 @@ def source() -> str:
     names = "".join(f'    "{name}",\n' for name in tables.since())
     device = "".join(f"    NVP_T_{field.type},\n" for field in tables.device_fields().values())
     system = "".join(f"    NVP_T_{field.type},\n" for field in tables.system_fields().values())
-    jump = "static nvmlReturn_t slot_{0}(void *a, void *b, void *c)\n{{\n    return nvp_slot_call({0}, a, b, c);\n}}\n"
+    jump = (
+        "static nvmlReturn_t slot_{0}(void *a, void *b, void *c, void *d, void *e)\n{{\n"
+        "    void *const given[NVP_SLOT_ARGUMENTS] = {{a, b, c, d, e}};\n    return nvp_slot_call({0}, given);\n}}\n"
+    )
     jumps = "".join(jump.format(number) for number in range(1, SLOTS))
     entries = "".join(f"    (uintptr_t)slot_{number},\n" for number in range(1, SLOTS))
     return (

@@ -34,8 +34,10 @@
 #define NVP_SHAPE_PROCESSES 3
 #define NVP_SHAPE_KEYED 4
 #define NVP_SHAPE_PROCESSES_UNPROTECTED 5
-#define NVP_SHAPE_HANDLE 6 /* from here on a slot has no field */
-#define NVP_SHAPE_OK 7
+#define NVP_SHAPE_PROCESS_SAMPLES 6
+#define NVP_SHAPE_PROCESS_SAMPLES_FOUR 7
+#define NVP_SHAPE_HANDLE 8 /* from here on a slot has no field */
+#define NVP_SHAPE_OK 9
 
 #define NVP_NODE 0xffffffff
 #define NVP_KEY_SIZE 512

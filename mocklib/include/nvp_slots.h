@@ -4,9 +4,12 @@
 
 #include "nvp.h"
 
+/* As many arguments as any slot takes that is known. */
+#define NVP_SLOT_ARGUMENTS 5
+
 #pragma GCC visibility push(hidden)
 extern uintptr_t nvp_slot_table[NVP_SLOT_COUNT];
-nvmlReturn_t nvp_slot_call(unsigned int number, void *first, void *second, void *third);
+nvmlReturn_t nvp_slot_call(unsigned int number, void *const given[NVP_SLOT_ARGUMENTS]);
 #pragma GCC visibility pop
 
 #endif

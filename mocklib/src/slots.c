@@ -3,6 +3,7 @@
 
 nvmlReturn_t nvp_slot_processes(const struct nvp_device *device, unsigned int id, unsigned int *count, void *items);
 nvmlReturn_t nvp_slot_processes_unprotected(const struct nvp_device *device, unsigned int id, unsigned int *count, void *items);
+nvmlReturn_t nvp_slot_samples(const struct nvp_device *device, unsigned int id, unsigned int *count, void *items, bool four);
 
 /* 6c3efec4-8fc9-4e6c-a327-ee696e12f7c4, its first three groups little-endian: the only id asked for by any nvidia-smi measured. */
 static const unsigned char known_id[16] = {0xc4, 0xfe, 0x3e, 0x6c, 0xc9, 0x8f, 0x6c, 0x4e, 0xa3, 0x27, 0xee, 0x69, 0x6e, 0x12, 0xf7, 0xc4};
@@ -48,13 +49,14 @@ static nvmlReturn_t handle_slot(unsigned int index, nvmlDevice_t *out)
     return NVML_SUCCESS;
 }
 
-static nvmlReturn_t answer(const struct nvp_slot *row, void *first, void *second, void *third)
+static nvmlReturn_t answer(const struct nvp_slot *row, void *const given[NVP_SLOT_ARGUMENTS])
 {
+    void *second = given[1], *third = given[2];
     if (row->shape == NVP_SHAPE_OK)
         return NVML_SUCCESS;
     if (row->shape == NVP_SHAPE_HANDLE)
-        return handle_slot((unsigned int)(uintptr_t)first, second);
-    const struct nvp_device *device = nvp_device_of(first);
+        return handle_slot((unsigned int)(uintptr_t)given[0], second);
+    const struct nvp_device *device = nvp_device_of(given[0]);
     if (device == NULL)
         return NVML_ERROR_INVALID_ARGUMENT;
     switch (row->shape) {
@@ -69,19 +71,22 @@ static nvmlReturn_t answer(const struct nvp_slot *row, void *first, void *second
         return second ? nvp_slot_processes(device, row->field, second, third) : NVML_ERROR_INVALID_ARGUMENT;
     case NVP_SHAPE_PROCESSES_UNPROTECTED:
         return second ? nvp_slot_processes_unprotected(device, row->field, second, third) : NVML_ERROR_INVALID_ARGUMENT;
+    case NVP_SHAPE_PROCESS_SAMPLES: /* (device, since when in microseconds, a word that nothing was seen to come from, count, samples) */
+    case NVP_SHAPE_PROCESS_SAMPLES_FOUR:
+        return nvp_slot_samples(device, row->field, given[3], given[4], row->shape == NVP_SHAPE_PROCESS_SAMPLES_FOUR);
     default:
         return NVML_ERROR_NOT_SUPPORTED;
     }
 }
 
-nvmlReturn_t nvp_slot_call(unsigned int number, void *first, void *second, void *third)
+nvmlReturn_t nvp_slot_call(unsigned int number, void *const given[NVP_SLOT_ARGUMENTS])
 {
     nvmlReturn_t code = NVML_ERROR_UNINITIALIZED;
     if (nvp_initialised()) {
-        const struct nvp_slot *row = row_of(number, second);
-        code = row ? answer(row, first, second, third) : NVML_ERROR_NOT_SUPPORTED;
+        const struct nvp_slot *row = row_of(number, given[1]);
+        code = row ? answer(row, given) : NVML_ERROR_NOT_SUPPORTED;
     }
     if (NVP_UNLIKELY(nvp_tracing))
-        nvp_debug("slot %u(%p, %p, %p) -> %d", number, first, second, third, (int)code);
+        nvp_debug("slot %u(%p, %p, %p) -> %d", number, given[0], given[1], given[2], (int)code);
     return code;
 }

@@ -10,6 +10,27 @@ struct use {
     uint32_t decoder;
 };
 
+/* One engine of a sample of the private table: which process had how much of it.  No word between the two, and none after them, was seen to move
+ * anything that nvidia-smi prints. */
+struct engine {
+    uint32_t share;
+    uint32_t reserved;
+    uint32_t pid;
+    uint32_t reserved2[17];
+};
+
+/* A sample as nvidia-smi 390 to 535 reads it. */
+struct sample_four {
+    uint64_t time_us;
+    struct engine engines[4];
+};
+
+/* A sample as nvidia-smi 550 and newer reads it: two more engines, JPEG and optical flow. */
+struct sample {
+    uint64_t time_us;
+    struct engine engines[6];
+};
+
 typedef void writer(void *samples, uint64_t at, const struct use *use, unsigned long long now_us);
 
 static void write_sample(void *samples, uint64_t at, const struct use *use, unsigned long long now_us)
@@ -81,4 +102,43 @@ nvmlReturn_t nvp_h_process_utilization(const struct nvp_device *device, nvmlProc
 nvmlReturn_t nvp_h_processes_utilization(const struct nvp_device *device, nvmlProcessesUtilizationInfo_t *info)
 {
     return fill(device, &info->processSamplesCount, info->procUtilArray, info->lastSeenTimeStamp, write_info);
+}
+
+/* The engines of sample number at: of each, the process whose use it is.  nvidia-smi adds up a process's shares and divides by the number of samples,
+ * so that each of them holds number times what is to be shown. */
+static void write_engines(struct engine *engines, const struct use *use, uint64_t number)
+{
+    const uint32_t shares[] = {use->sm, use->memory, use->encoder, use->decoder};
+    for (unsigned int i = 0; i < 4; i++) {
+        engines[i].share = shares[i] * (uint32_t)number;
+        engines[i].pid = use->pid;
+    }
+}
+
+/* What pmon asks: a sample a process, as many as fit.  Uses that are not known are no samples, and never a code: with any but SUCCESS and NOT_FOUND,
+ * nvidia-smi 390 and 418 read on in a list that nobody filled, and crash. */
+nvmlReturn_t nvp_slot_samples(const struct nvp_device *device, unsigned int id, unsigned int *count, void *items, bool four)
+{
+    const uint64_t now_us = nvp_now_ns() / 1000;
+    if (count == NULL || items == NULL)
+        return NVML_ERROR_INVALID_ARGUMENT;
+    const unsigned int capacity = *count;
+    NVP_READ_BEGIN(device)
+        const void *uses = NULL;
+        uint64_t number = 0;
+        if (nvp_list_in(device, nvp_half, id, sizeof(struct use), &uses, &number) != NVML_SUCCESS)
+            number = 0;
+        if (number > capacity)
+            number = capacity;
+        for (uint64_t i = 0; i < number; i++) {
+            struct use use;
+            memcpy(&use, (const unsigned char *)uses + i * sizeof use, sizeof use); /* once: a state may change under the reader */
+            struct sample sample = {.time_us = now_us};
+            write_engines(sample.engines, &use, number);
+            const size_t size = four ? sizeof(struct sample_four) : sizeof sample;
+            memcpy((unsigned char *)items + i * size, &sample, size);
+        }
+        *count = (unsigned int)number;
+    NVP_READ_END(device)
+    return NVML_SUCCESS;
 }

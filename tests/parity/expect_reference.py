@@ -86,10 +86,20 @@ def _shares(values: Flat, states: Flat) -> Held:
     return 0, tuple(process.get(name) or 0 for process in listed for name in ("pid", *names))
 
 
+def _monitored(values: Flat, states: Flat) -> Held:
+    if "monitoring" in states:
+        return CODES[states["monitoring"]], None
+    busy = values.get("utilization.gpu") is not None
+    known = [values["monitoring"]] if "monitoring" in values else [False] if "processes" in states else [True] if busy else []
+    known += [values["brand"] not in ("geforce", "unknown")] if "brand" in values else []
+    return (0, int(known[0])) if known else NOTHING
+
+
 DERIVED: dict[str, Callable[[Flat, Flat], Held]] = {
     **{f"workload_{which}": _profiles(which) for which in ("supported", "requested", "enforced")},
     "hostname": _hostname,
     "process_utilization": _shares,
+    "monitoring": _monitored,
     "fan_rpm": _rpm,
     "fan_least": _window("fan.min_speed_percent", 0),
     "fan_most": _window("fan.max_speed_percent", 100),

@@ -64,6 +64,7 @@ _SPECIAL: tuple[Key, ...] = (
     Key("clocks.locked_memory", "mhz_range"),
     Key("supported_clocks.memory_clocks", "clock_table"),
     Key("processes", "processes"),
+    Key("monitoring", "flag"),
     Key("accounting.terminated", "accounted"),
     Key("retired_pages.single_bit", "pages"),
     Key("retired_pages.double_bit", "pages"),

@@ -51,6 +51,15 @@ CLOCKS = "graphics_current: 210, sm_current: 1980, memory_current: 2619, sm_max:
         ("retired_pages.pending_retirement", "retired_pages: {pending_blacklist: true}", 1),
         ("retired_pages.pending_retirement", "retired_pages: {pending_blacklist: true, pending_retirement: false}", 0),
         ("fabric.state", "fabric: {state: auto}", 3),
+        ("monitoring", "brand: tesla", 1),
+        ("monitoring", "brand: nvidia_rtx", 1),
+        ("monitoring", "brand: geforce", 0),
+        ("monitoring", "brand: geforce, utilization: {gpu: 0}", 1),
+        ("monitoring", "brand: tesla, monitoring: false", 0),
+        ("monitoring", "brand: geforce, monitoring: true", 1),
+        ("monitoring", "brand: tesla, states: {monitoring: no_permission}", "status 4"),
+        ("monitoring", "name: Board", "status 3"),
+        ("monitoring", "brand: tesla, utilization: {gpu: 0}, states: {processes: not_supported}", 0),
     ],
 )
 def test_a_field_is_what_the_reference_makes_of_the_keys(name: str, keys: str, value: Any) -> None:
