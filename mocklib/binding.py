@@ -188,7 +188,7 @@ class Nvml:
         return Answer(code, {"value": [_slot_process(bytes(self.ffi.buffer(room + n * stride, stride))) for n in range(count[0])]})
 
     def _slot_samples(self, entry: Any, handle: Any, engines: tuple[str, ...]) -> Answer:
-        """Which process had how much of each engine: a dict a sample, engine -> (pid, share); all shares of a process, over the samples, are its use."""
+        """A dict a sample, engine -> (pid, share); the shares of a process, added up and divided by the number of samples, are its use."""
         count = self.ffi.new("unsigned int *", SAMPLE_CAPACITY)
         stride = 8 + 80 * len(engines)
         room = self.ffi.new("char[]", SAMPLE_CAPACITY * stride)

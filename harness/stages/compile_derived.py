@@ -182,9 +182,9 @@ def _instance(number: int | None) -> int:
 def _monitoring(values: Values, states: States) -> FieldValue:
     """Whether ``dmon`` and ``pmon`` take the board: as given, else what its brand and readings say, else not supported.
 
-    The help of both views says, from 390 to 555, that Tesla, GRID and Quadro boards and a few GeForce ones are supported.  Which GeForce ones it does not
-    say: those that answer how busy they are, which is what both ask.  A board that lists no processes is none of them: ``pmon`` waits for a list for ever
-    (binaries 525 to 555).
+    The help of both views says, from 390 to 555, that Tesla, GRID and Quadro boards and a few GeForce ones are supported.  Which GeForce ones it does
+    not say: those that answer how busy they are, which is what both ask.  A board that lists no processes is none of them: ``pmon`` waits for a list
+    for ever (binaries 525 to 555).
     """
     given = values.get("monitoring")
     if given is None and "processes" in states:

@@ -95,8 +95,8 @@ def test_slots_outside_a_drivers_table_leave_every_argument_alone(serve: Serve, 
     driver = drivers.load().resolve(version)
     nvml, handle = serve(compiling.compile_profile(profiles.parse(text.encode(), "board"), driver))
     canary = nvml.ffi.new("unsigned char[]", CANARY * 8192)
-    known = {slot.number for slot in driver.slots.values()}
-    codes = {entry_of(nvml, number)(nvml.ffi.cast("void *", handle), *[canary] * 4) for number in range(1, 512) if number not in known}
-    codes |= {entry_of(nvml, number)(nvml.ffi.cast("void *", handle), *[nvml.ffi.cast("void *", 1)] * 4) for number in range(1, 512) if number not in known}
+    unknown = sorted(set(range(1, 512)) - {slot.number for slot in driver.slots.values()})
+    device, number = nvml.ffi.cast("void *", handle), nvml.ffi.cast("void *", 1)
+    codes = {entry_of(nvml, slot)(device, *[given] * 4) for slot in unknown for given in (canary, number)}
     assert codes == {3}
     assert bytes(nvml.ffi.buffer(canary))[:8192] == CANARY * 8192
