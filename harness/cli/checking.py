@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
 
 from harness.cli import consoles, living, options
 from harness.reports import document, junit, progress, table
-from harness.stages.compare import check, drift, rules, ruling
+from harness.stages.compare import by_binary, check, drift, rules, ruling
 from harness.stages.importing import staging
 from harness.stores import pending
 from harness.stores.workspace import Workspace
 from harness.words.errors import EXIT_GATE, EXIT_PARITY, GateError, MissingError, NothingError, UsageError
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from harness.stages.compare import Case
+
 
 @click.command("check")
 @click.argument("names", metavar="[ID]...", nargs=-1)
 @options.root
-@click.option("--renderer", type=click.Choice(["builtin"]), default="builtin", show_default=True, help="What writes the text from the library.")
+@options.renderer
+@options.driver
 @options.rules_file
 @options.ci
 @options.json_file
@@ -32,6 +39,7 @@ def command(
     names: tuple[str, ...],
     root: str | None,
     renderer: str,
+    driver: str | None,
     rules_file: str | None,
     json_file: str | None,
     junit_file: str | None,
@@ -52,12 +60,17 @@ def command(
 
     With --live no capture is read: on a node with a driver, what we print over its own library is held against what its own nvidia-smi prints before
     and after. What moved between these two is set aside; all else that differs is a fault of our rows or layouts. Nothing is stored.
+
+    With --renderer smi a real nvidia-smi prints each capture of its branch, served as the binary's own version. Captures of other branches are told
+    and not compared. What its release prints otherwise than the capture's is for rules of kind binary to name.
     """
     _apart(json_file, junit_file)
+    if driver is not None:
+        raise UsageError("--driver: a profile served as another driver has no original; nvparity render --driver prints it, and no gate counts it")
     if on_node:
-        living.alone(names, rules_file, ci)
+        living.alone(names, rules_file, ci, renderer)
         return living.check(root, smi, library, json_file, junit_file, raw=raw)
-    living.refuse(smi, library, raw=raw)
+    living.refuse(smi if renderer == "builtin" else None, library, raw=raw)
     space = _workspace(root)
     _whole(space)
     chosen = space.select(names)
@@ -65,7 +78,16 @@ def command(
         raise NothingError(f"{space.captures}: no captures; nvparity import makes one")
     ruled = rules.of(space, rules_file)
     bar = Console(stderr=True)
-    cases = check.check(space, chosen, renderer, ruled, lambda done: progress.watched(done, len(chosen), bar, "checking", lambda of: of[0].id))
+
+    def watch(done: Iterable[list[Case]]) -> Iterable[list[Case]]:
+        return progress.watched(done, len(chosen), bar, "checking", lambda of: of[0].id)
+
+    if renderer == "smi":
+        cases = by_binary.cases(space, chosen, options.binaries_at(smi), ruled, watch)
+    else:
+        cases = check.check(space, chosen, renderer, ruled, watch)
+    if not any(case.compared for case in cases) and any(case.skipped for case in cases):
+        raise NothingError(f"nothing to compare: {table.skipped(cases)}")
     uses = ruling.uses(ruled, cases, space.ids(), check.VERSION)
     orphans = [] if names else drift.of_workspace(space)
     waiting = pending.ids(space)

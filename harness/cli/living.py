@@ -18,7 +18,12 @@ from harness.stores.workspace import Workspace
 from harness.words.errors import EXIT_GATE, EXIT_PARITY, MissingError, UsageError
 
 smi = click.option(
-    "--smi", metavar="PATH", type=click.Path(), callback=options.named, help="With --live: the node's nvidia-smi (default: the first on PATH)."
+    "--smi",
+    metavar="PATH",
+    type=click.Path(),
+    callback=options.named,
+    help="With --live: the node's nvidia-smi (default: the first on PATH). With --renderer smi: an nvidia-smi, or a folder of BRANCH/nvidia-smi "
+    "(default: $NVPARITY_SMI, else build/smi of the checkout).",
 )
 library = click.option(
     "--library",
@@ -46,9 +51,10 @@ def check(root: str | None, smi: str | None, library: str | None, json_file: str
     return EXIT_PARITY if found.parity else EXIT_GATE
 
 
-def alone(names: tuple[str, ...], rules_file: str | None, ci: bool | None) -> None:
+def alone(names: tuple[str, ...], rules_file: str | None, ci: bool | None, renderer: str) -> None:
     """Raise UsageError for what has no meaning on a live node: it is no capture, no rule covers it, nothing is pending."""
     given = [*names, *(["--rules"] if rules_file is not None else []), *(["--ci"] if ci is not None else [])]
+    given += [f"--renderer {renderer}"] if renderer != "builtin" else []
     if given:
         raise UsageError(f"--live checks this node alone: leave out {', '.join(given)}")
 
@@ -56,7 +62,7 @@ def alone(names: tuple[str, ...], rules_file: str | None, ci: bool | None) -> No
 def refuse(smi: str | None, library: str | None, *, raw: bool) -> None:
     """Raise UsageError for options that go with --live alone."""
     if smi is not None or library is not None or raw:
-        raise UsageError("--smi, --library and --raw go with --live")
+        raise UsageError("--smi, --library and --raw go with --live, --smi with --renderer smi, too")
 
 
 def _nodes_of(root: str | None) -> Path | None:

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from harness.stages.compare import Case, Counts, Finding, total
+from harness.stages.compare import Case, Counts, Finding, ruling, total
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,8 +20,8 @@ def check(cases: Iterable[Case], drift: Iterable[str] = (), uses: Iterable[Use] 
     """The document of a check: ``version``, ``cases``, ``totals``, ``drift`` of files that belong to no case, ``rules`` (what became of each),
     ``pending``: ids for which something is proposed.
 
-    ``totals``: cases (one a view), captures, parity (captures all of whose views reach it), edited (captures that are not compared, in neither
-    of these), the counts, findings, rows.
+    ``totals``: cases (one a view), captures, parity (captures all of whose views reach it), edited and skipped (captures that are not compared, in
+    neither of these: changed by hand, or without a binary of their branch), the counts, findings, rows, binary_rules (those of the kind in use).
     """
     listed = list(cases)
     counts, rows = total(listed)
@@ -33,7 +33,9 @@ def check(cases: Iterable[Case], drift: Iterable[str] = (), uses: Iterable[Use] 
         "rows": asdict(rows),
         "findings": sum(len(case.findings) for case in listed),
     }
-    rules = [_use(use) for use in uses]
+    told = list(uses)
+    totals["binary_rules"] = ruling.binary_rules_used(told)
+    rules = [_use(use) for use in told]
     found = {"version": VERSION, "cases": [_case(case) for case in listed], "totals": totals}
     return {**found, "drift": list(drift), "rules": rules, "pending": list(pending)}
 
@@ -50,10 +52,21 @@ def outcomes(cases: Iterable[Case]) -> dict[str, int]:
         views.setdefault(case.id, []).append(case)
     compared = [found for found in views.values() if found[0].compared]
     reached = sum(1 for found in compared if all(case.parity for case in found))
-    return {"captures": len(compared), "parity": reached, "edited": len(views) - len(compared)}
+    skipped = sum(1 for found in views.values() if found[0].skipped)
+    return {"captures": len(compared), "parity": reached, "edited": len(views) - len(compared) - skipped, "skipped": skipped}
 
 
 def _case(case: Case) -> dict[str, Any]:
+    """``printed`` and ``skipped`` are of renderer smi alone."""
+    made = _common(case)
+    if case.printed is not None:
+        facts = case.printed
+        made["printed"] = {"nvidia_smi": facts.version, "retargeted_from": facts.origin, "lacking": list(facts.lacking), "status": facts.status,
+                           "stderr": facts.stderr}  # fmt: skip
+    return {**made, "skipped": case.skipped} if case.skipped else made
+
+
+def _common(case: Case) -> dict[str, Any]:
     return {
         "id": case.id,
         "view": case.view,

@@ -47,10 +47,13 @@ def _capture(name: str, views: list[Case]) -> TestSuite:
         suite.add_property("kind", case.kind)
         lines = [table.line_of(finding) for finding in case.findings]
         made = _testcase(f"view {case.view}", name, f"{len(lines)} findings", lines)
-        if case.kind == "edited":
+        if not case.compared:
             from junitparser import Skipped
 
-            made.result = [Skipped("edited: kept, not compared")]
+            made.result = [Skipped(f"{case.skipped}: not compared" if case.skipped else "edited: kept, not compared")]
+        if case.printed is not None:
+            suite.add_property("nvidia-smi", case.printed.version)
+            suite.add_property("re-targeted", f"from {case.printed.origin} to {case.printed.version}")
         suite.add_testcase(made)
         for view, outcome in case.baselines.items():
             lines = [] if outcome == "equal" else [line for line in case.drift if "baseline" in line] or [outcome]

@@ -90,3 +90,11 @@ def value_of(name: str, values: Mapping[str, Any]) -> Any:
     if key.kind == "pages":
         return Pages(int(given["count"]), tuple(given.get("addresses") or ()), tuple(given.get("timestamps") or ()))
     return codec.to_nvml(key, given)
+
+
+def architecture(device: Device) -> int | None:
+    """NVML's number of the device's architecture; None where the profile does not tell it."""
+    name = "architecture"
+    field = fields.device_fields()[name]
+    value = _field(name, field, compile_reference.locked(device.values), device.states).value
+    return value if isinstance(value, int) else None

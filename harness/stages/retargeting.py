@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from harness.stages import compile as compiling
-from harness.stages import compile_answers, compile_device
+from harness.stages import compile_answers, compile_defaults, compile_device
 from harness.tables import drivers, rows
 from harness.words.errors import InputError, UsageError, did_you_mean
 from harness.words.version import DriverVersion
@@ -19,7 +19,7 @@ from harness.words.version import DriverVersion
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from harness.stores.profiles import Profile
+    from harness.stores.profiles import Device, Profile
     from harness.stores.workspace import Workspace
     from harness.tables.drivers import Driver, DriverTree
     from harness.tables.layout import Element
@@ -101,12 +101,30 @@ def retarget(profile: Profile, space: Workspace, wanted: str) -> Retargeted:
         profile,
         system=system,
         answers=kept[0],
-        devices=tuple(replace(device, answers=mine) for device, mine in zip(profile.devices, kept[1:], strict=True)),
+        devices=tuple(_parted(replace(device, answers=mine)) for device, mine in zip(profile.devices, kept[1:], strict=True)),
         origin={name: value for name, value in profile.origin.items() if name != "unmodelled"},
         own_driver=profile.driver_version,
     )
     dropped = sum(map(len, blocks)) - sum(map(len, kept)) + len(unmodelled)
-    return Retargeted(served, driver, _lacking(profile, own, driver), profile.driver_version, dropped)
+    return Retargeted(served, driver, _lacking(served, own, driver), profile.driver_version, dropped)
+
+
+_PARTS = ("uncorrectable_parity", "uncorrectable_secded")
+_BUCKETS = ("l2", "sm", "microcontroller", "pcie", "other")
+
+
+def _parted(device: Device) -> Device:
+    """The device with the parts of its SRAM errors where they follow from the sum: a driver that counts them in one figure counted none.
+
+    Later drivers ask for all parts in one call (nvmlDeviceGetSramEccErrorStatus), which answers all or nothing.  A sum above zero tells no part.
+    """
+    sums = [f"ecc.sram.{scope}.uncorrectable" for scope in ("volatile", "aggregate")]
+    if any(device.values.get(name) != 0 or name in device.states for name in sums) or not compile_defaults.at_least(device.values, "ampere"):
+        return device
+    parts = {f"ecc.sram.{scope}.{part}": 0 for scope in ("volatile", "aggregate") for part in _PARTS}
+    parts |= {f"ecc.sram.uncorrectable_sources.{bucket}": 0 for bucket in _BUCKETS}
+    made = {**parts, "ecc.sram.threshold_exceeded": False}
+    return replace(device, values={**{name: value for name, value in made.items() if name not in device.states}, **device.values})
 
 
 def _lacking(profile: Profile, own: Driver, driver: Driver) -> tuple[str, ...]:
@@ -116,8 +134,7 @@ def _lacking(profile: Profile, own: Driver, driver: Driver) -> tuple[str, ...]:
         if device.state is not None:
             continue
         served, _ = compile_device.apart(device, place)
-        architecture = served["architecture"].value if "architecture" in served else None
-        number = architecture if isinstance(architecture, int) else None
+        number = compile_device.architecture(device)
         known = set(_printed(own, number))
         for row in _printed(driver, number):
             field = rows.load()[row].field

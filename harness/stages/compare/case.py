@@ -1,12 +1,13 @@
 """What a comparison says: findings, counts, the case.  Plain data; reports write it, nothing here reads or prints.
 
 The counts keep one equation (the JSON of a check, version 1): elements = exact + volatile + tolerated + gaps + redacted + unmodelled +
-deferred + moved + findings of kind changed, missing, order, state.  ``invented`` stands on top; each invented element is also a finding, as is each
-contradiction, which is of an element of the text and told beside the answers.
+deferred + moved + aside + binary + findings of kind changed, missing, order, state.  ``invented`` stands on top; each invented element is also a
+finding, as is each contradiction, which is of an element of the text and told beside the answers.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 CHANGED, MISSING, INVENTED, ORDER, STATE = "changed", "missing", "invented", "order", "state"
@@ -47,9 +48,34 @@ class Counts:
     unmodelled: int = 0
     deferred: int = 0
     moved: int = 0
+    aside: int = 0
+    binary: int = 0
     invented: int = 0
     assumed: int = 0
     clock_lines: int = 0
+
+
+@dataclass(frozen=True)
+class Printed:
+    """Of a case that a real nvidia-smi printed: what it was and what it was given.
+
+    ``version``: the binary's, which the profile was served as; ``origin``: the capture's driver; ``lacking``: rows without data, which are not
+    supported; ``status``: exit status, or minus the signal's number, None for a run that did not end; ``stderr``: what it said there; ``leaves``:
+    path -> text of what it printed, under the capture's GPU numbers; ``architectures``: of each GPU that is shown (NVML's number, or None).
+    """
+
+    version: str
+    origin: str
+    lacking: tuple[str, ...] = ()
+    status: int | None = None
+    stderr: str = ""
+    leaves: Mapping[str, str] = field(default_factory=dict, repr=False)
+    architectures: tuple[int | None, ...] = ()
+
+    @property
+    def retargeted(self) -> bool:
+        """Whether the capture's driver is another than the binary's."""
+        return self.version != self.origin
 
 
 @dataclass
@@ -61,7 +87,8 @@ class Case:
     ``baselines``: view that no capture covers -> equal or differs, against the render accepted for it.  ``drift``: lines about files that no
     longer follow their source; any of them fails the gate.  ``view``: q-x, L or answers.  ``ruled``: place of a rule -> findings that it covers;
     ``touched``: places of the rules that name one of the ``elements`` (paths; kept only where there are rules).  ``deferrals``: reason -> how
-    many elements are deferred for it.
+    many elements are deferred for it.  ``printed``: of a case that a real nvidia-smi printed.  ``skipped``: why nothing was compared, where that is
+    no matter of the capture's kind.  ``excused``: findings that rules of kind binary cover, those of elements that the capture has not, too.
     """
 
     id: str
@@ -81,11 +108,14 @@ class Case:
     touched: frozenset[str] = frozenset()
     elements: tuple[str, ...] = ()
     deferrals: dict[str, int] = field(default_factory=dict)
+    printed: Printed | None = None
+    skipped: str = ""
+    excused: int = 0
 
     @property
     def compared(self) -> bool:
-        """Whether there is a comparison at all: what was changed by hand has none."""
-        return self.kind != "edited"
+        """Whether there is a comparison at all: what was changed by hand has none, nor has what there is no binary for."""
+        return self.kind != "edited" and not self.skipped
 
     @property
     def parity(self) -> bool:

@@ -62,7 +62,7 @@ def _check_one(space: Workspace, name: str, renderer: str, ruled: list[rules.Rul
     cases = [
         _view(space, name, renderer, ruled, view, text, golden.views[view], moved)
         if text.kind != document.EDITED
-        else _edited(name, renderer, capture.sidecar.driver, view, text, golden.views[view])
+        else edited(name, renderer, capture.sidecar.driver, view, text, golden.views[view])
         for view, text in capture.texts.items()
     ]
     if capture.answers is not None:
@@ -75,7 +75,7 @@ def _check_one(space: Workspace, name: str, renderer: str, ruled: list[rules.Rul
     return cases
 
 
-def _edited(name: str, renderer: str, driver: str | None, view: str, text: Source, hashes: goldens.Hashes) -> Case:
+def edited(name: str, renderer: str, driver: str | None, view: str, text: Source, hashes: goldens.Hashes) -> Case:
     """The case of a view that was changed by hand: its bytes are held against the golden, nothing is rendered."""
     kept = Expected(name, text.kind, source.leaves(text), text.to_bytes(), hashes.scrubbed, hashes.readings.whole, view=view)
     return compare(kept, Actual(renderer, driver or "-", "-", b"", lambda _: [], lambda _: ""), frozenset())
@@ -105,9 +105,17 @@ def _view(
     verbatim = verbatim_of(profile, text)
     rendered = serving.render(profile, space, view, verbatim)
     driver = drivers.load(space.root).resolve(rendered.driver)
+    expected = expected_of(name, view, text, hashes, verbatim, moved)
+    return compare(expected, actual(rendered, text, renderer, name, expected.redacted), state_texts(driver), ruled, VERSION)
+
+
+def expected_of(
+    name: str, view: str, text: Source, hashes: goldens.Hashes, verbatim: dict[str, process.Verbatim], moved: frozenset[str] = frozenset()
+) -> Expected:
+    """The capture's side of one view; ``verbatim``: what its profile keeps because no row explains it."""
     leaves = source.leaves(text)
     apart = source.apart(leaves, verbatim)
-    expected = Expected(
+    return Expected(
         id=name,
         kind=text.kind,
         leaves=leaves,
@@ -120,7 +128,6 @@ def _view(
         view=view,
         moved=moved,
     )
-    return compare(expected, actual(rendered, text, renderer, name, expected.redacted), state_texts(driver), ruled, VERSION)
 
 
 def actual(rendered: Rendered, text: Source, renderer: str, name: str, redacted: frozenset[str] = frozenset()) -> Actual:

@@ -11,7 +11,7 @@ from harness.stages.compare.case import INVENTED, MISSING, Finding
 from harness.stages.compare.diff import explain
 from harness.stages.compare.judge import lines
 from harness.stages.compare.keyed import Keyed, gpu_of, key
-from harness.stages.compare.rules import Rule
+from harness.stages.compare.rules import BINARY, Rule
 from harness.stages.compare.sides import PROFILE
 from harness.text import paths
 from harness.words.errors import InputError
@@ -68,7 +68,8 @@ def compare(one: Side, other: Side, rules: Iterable[Rule], version: tuple[int, .
     if not common:
         raise InputError(_apart(one, other))
     speaking = [CLOCK, *(rule for rule in rules if any(rule.speaks_of(side.id) for side in (one, other) if side.id) or rule.speaks_of(""))]
-    usable = [replace(rule, captures=("*",), boards=("*",)) for rule in speaking if not (volatile and rule.kind == "volatile")]
+    told = (BINARY, "volatile") if volatile else (BINARY,)
+    usable = [replace(rule, captures=("*",), boards=("*",)) for rule in speaking if rule.kind not in told]
     return [_view(view, one.views[view], other.views[view], usable, version) for view in common]
 
 

@@ -15,7 +15,7 @@ from harness.stages.compare.rules import Rule
 from harness.text.paths import distinct
 
 Leaves = list[tuple[str, str]]
-_SEVERITY = ("exact", "moved", "volatile", "tolerated", "redacted", "unmodelled", "deferred", "gaps", "found")
+_SEVERITY = ("exact", "moved", "aside", "volatile", "tolerated", "redacted", "unmodelled", "deferred", "binary", "gaps", "found")
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,8 @@ class Actual:
 
     ``read`` gives the leaves of ``data`` (called only when there is something to explain), ``hash_readings`` the golden reader's sha256
     of them; ``assumed``: paths whose route is that of the nearest measured branch; ``filled``: ``data`` with the capture's redacted
-    readings in place of its own (None: it has none); ``explain``: what tells the differences of what is no text of elements.
+    readings, and those set ``aside``, in place of its own (None: it has none); ``explain``: what tells differences of what is no text of elements;
+    ``aside``: paths whose reading cannot be the capture's, whatever is served; ``lets``: the counter of a finding that the renderer cannot help.
     """
 
     renderer: str
@@ -58,6 +59,8 @@ class Actual:
     assumed: frozenset[str] = frozenset()
     filled: bytes | None = None
     explain: Callable[[], list[Finding]] | None = None
+    aside: frozenset[str] = frozenset()
+    lets: Callable[[Finding], str | None] = lambda _: None
 
     @property
     def compared(self) -> bytes:
@@ -85,9 +88,11 @@ def compare(expected: Expected, actual: Actual, states: Collection[str], rules: 
     if not _equal(case, expected, actual):
         told = _explain(case, expected, actual, states) if actual.explain is None else actual.explain()
         found, moved = _apart(told, expected.moved)
-        ruled = ruling.apply(found, rules or [], expected.id, version)
-        ruled.covered.update(dict.fromkeys(moved, "moved"))
+        let = {finding.path: counter for finding in found if (counter := actual.lets(finding)) is not None}
+        ruled = ruling.apply([finding for finding in found if finding.path not in let], rules or [], expected.id, version)
+        ruled.covered.update({**dict.fromkeys(moved, "moved"), **let})
     case.findings, case.ruled = ruled.left, ruled.used
+    case.excused = sum(1 for counter in ruled.covered.values() if counter == "binary")
     _count(case, expected, actual, ruled.covered)
     return case
 
@@ -110,8 +115,9 @@ def _explain(case: Case, expected: Expected, actual: Actual, states: Collection[
     """Every difference that counts; where no reading differs though the hash does, what else can be the reason."""
     from harness.stages.compare.diff import explain
 
-    found = [finding for finding in explain(key(expected.leaves, actual.read(actual.data)), states) if finding.path not in expected.redacted]
-    if found or (expected.redacted and actual.filled is None):
+    hidden = expected.redacted | actual.aside
+    found = [finding for finding in explain(key(expected.leaves, actual.read(actual.data)), states) if finding.path not in hidden]
+    if found or (hidden and actual.filled is None):
         return found
     if expected.kind == "own":
         return lines(expected.data, actual.compared)
@@ -136,7 +142,8 @@ def _count(case: Case, expected: Expected, actual: Actual, covered: dict[str, st
     outcome.update((path, "unmodelled") for path in expected.unmodelled if path in outcome)
     outcome.update((path, "deferred") for path in expected.deferred if path in outcome)
     outcome.update((path, "redacted") for path in expected.redacted if path in outcome)
-    outcome.update(covered)
+    outcome.update((path, "aside") for path in actual.aside if path in outcome)
+    outcome.update((path, what) for path, what in covered.items() if path in outcome)
     outcome.update((finding.path, "found") for finding in case.findings if finding.path in outcome)
     invented = [finding.path for finding in case.findings if finding.kind == INVENTED]
     assumed = [path for path in outcome if path in actual.assumed]

@@ -13,16 +13,22 @@ from typing import TYPE_CHECKING, Any
 from harness.stages.compare.case import INVENTED, Finding
 from harness.stores.references import board_of
 from harness.tables import strictyaml
+from harness.tables.layout import Predicate
 from harness.text import paths
 from harness.words.errors import InputError, did_you_mean
 from harness.words.fileformat import FORMAT, check_format
+from harness.words.version import DriverVersion
 
 if TYPE_CHECKING:
     from harness.stores.workspace import Workspace
 
-COUNTERS = {"volatile": "volatile", "tolerance": "tolerated", "gap": "gaps", "deferred": "deferred"}
+BINARY = "binary"
+COUNTERS = {"volatile": "volatile", "tolerance": "tolerated", "gap": "gaps", "deferred": "deferred", BINARY: "binary"}
+NEVER, ALWAYS, REPEATS = "never", "always", "repeats"
+CLAIMS = (NEVER, ALWAYS, REPEATS)
 _TOP = ("format", "rules")
 _KEYS = ("path", "kind", "reason", "captures", "boards", "within", "expires")
+_BINARY_KEYS = ("path", "kind", "reason", "versions", "prints", "of", "when")
 _NUMBER = re.compile(r"(-?\d+(?:\.\d+)?)(.*)", re.DOTALL)
 
 
@@ -49,6 +55,11 @@ class Rule:
         """Whether the rule is for that capture at all."""
         return any(fnmatchcase(capture, glob) for glob in self.captures) and any(fnmatchcase(board_of(capture), glob) for glob in self.boards)
 
+    @property
+    def said(self) -> str:
+        """What it claims beside its path; nothing for most kinds."""
+        return ""
+
     def covers(self, finding: Finding) -> bool:
         """Whether a finding of a capture it speaks of is what the rule means, its expiry aside.  No rule hides an invented element."""
         if finding.kind == INVENTED or not paths.matches(self.path, finding.path):
@@ -58,6 +69,31 @@ class Rule:
     def expired(self, version: tuple[int, ...]) -> bool:
         """Whether this version of nvparity is past the rule's last."""
         return self.expires is not None and version >= self.expires
+
+
+@dataclass(frozen=True, kw_only=True)
+class BinaryRule(Rule):
+    """What one release of nvidia-smi prints otherwise than another: it excuses that an element is there, is not, or stands for another reading.
+
+    ``path``: one element, without wildcards.  ``versions``: the capture's driver and the binary's, which are not the same.  ``claim``: the binary
+    ``never`` prints it, or ``always`` does while no capture of the capture's driver has it, or it ``repeats`` the reading of the element ``of``, so
+    that the capture's is printed nowhere.  ``when``: only of boards whose architecture that says.
+    """
+
+    versions: tuple[str, str]
+    claim: str
+    of: str | None = None
+    when: Predicate | None = None
+
+    @property
+    def said(self) -> str:
+        """The claim, as reports have it."""
+        what = {NEVER: "is never printed", ALWAYS: "is always printed", REPEATS: f"repeats {self.of}"}[self.claim]
+        return f"{what} by {self.versions[1]}{'' if self.when is None else f' ({self.when})'}, against {self.versions[0]}: "
+
+    def speaks_of(self, capture: str) -> bool:  # noqa: ARG002 - it is of drivers, not of captures
+        """A rule of this kind is of no capture by name; `binary_rules.bound` makes those that hold for a case."""
+        return False
 
 
 def of(space: Workspace, named: str | None = None) -> list[Rule]:
@@ -95,10 +131,11 @@ def _rule(document: strictyaml.Document, number: int, entry: Any) -> Rule:
     where = f"{document.where(('rules', number))}: rules[{number}]"
     if not isinstance(entry, dict):
         raise InputError(f"{where}: not a mapping")
+    known = _BINARY_KEYS if entry.get("kind") == BINARY else _KEYS
     for name in entry:
-        if name not in _KEYS:
+        if name not in known:
             place = f"{document.where(('rules', number, name))}: rules[{number}]"
-            raise InputError(f"{place}: unknown key {name!r}{did_you_mean(str(name), _KEYS)}; known: {', '.join(_KEYS)}")
+            raise InputError(f"{place}: unknown key {name!r}{did_you_mean(str(name), known)}; known: {', '.join(known)}")
     for name in ("path", "kind", "reason"):
         if not isinstance(entry.get(name), str) or not entry[name].strip():
             raise InputError(f"{where}: {name!r} is missing or not text")
@@ -112,6 +149,8 @@ def _rule(document: strictyaml.Document, number: int, entry: Any) -> Rule:
         paths.check(entry["path"])
     except InputError as error:
         raise InputError(f"{where}: {error}") from error
+    if kind == BINARY:
+        return _binary(where, entry, document.where(("rules", number)))
     within, unit = _tolerance(where, entry.get("within"))
     return Rule(
         path=entry["path"],
@@ -124,6 +163,32 @@ def _rule(document: strictyaml.Document, number: int, entry: Any) -> Rule:
         expires=_version(where, entry.get("expires")),
         place=document.where(("rules", number)),
     )
+
+
+def _binary(where: str, entry: dict[Any, Any], place: str) -> BinaryRule:
+    """A rule of kind binary, whose path, kind and reason are read already."""
+    given, claim = entry.get("versions"), entry.get("prints")
+    if not isinstance(given, list) or len(given) != 2 or not all(isinstance(version, str) for version in given):
+        example = '["535.54.03", "535.274.02"]'
+        raise InputError(f"{where}: versions {given!r} are not the capture's driver and the binary's, in quotes, such as {example}")
+    try:
+        mine, theirs = (DriverVersion(version) for version in given)
+        when = None if entry.get("when") is None else Predicate.parse(str(entry["when"]), where)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from error
+    if mine == theirs:
+        raise InputError(f"{where}: versions {mine} and {theirs} are one: what a driver prints of its own capture nothing excuses")
+    if claim not in CLAIMS:
+        raise InputError(f"{where}: prints {claim!r} is none of {', '.join(CLAIMS)}{did_you_mean(str(claim), CLAIMS)}")
+    if (claim == REPEATS) != isinstance(entry.get("of"), str):
+        raise InputError(f"{where}: 'of' names the element whose reading is repeated: what {REPEATS} has it, and nothing else")
+    if when is not None and when.kind != "arch":
+        raise InputError(f"{where}: when {entry['when']!r} is no architecture, such as arch>=ampere")
+    for name in ("path", "of"):
+        if any(mark in str(entry.get(name, "")) for mark in "*["):
+            raise InputError(f"{where}: {name} {entry[name]!r} is not one element: no wildcard and no index")
+    versions = (mine.text, theirs.text)
+    return BinaryRule(entry["path"], BINARY, entry["reason"], versions=versions, claim=claim, of=entry.get("of"), when=when, place=place)
 
 
 def _tolerance(where: str, given: Any) -> tuple[float | None, str]:

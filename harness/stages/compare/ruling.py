@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from harness.stages.compare.rules import COUNTERS
+from harness.stages.compare import binary_rules
+from harness.stages.compare.rules import COUNTERS, BinaryRule, Rule
 from harness.text import paths
 from harness.words.errors import did_you_mean
 
@@ -17,12 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from harness.stages.compare.case import Case, Finding
-    from harness.stages.compare.rules import Rule
 
 
 @dataclass(frozen=True)
 class Ruled:
-    """Findings after the rules: those ``left``, path -> counter (volatile, tolerated, gaps, deferred) of those ``covered``, and how many each
+    """Findings after the rules: those ``left``, path -> counter (volatile, tolerated, gaps, deferred, binary) of those ``covered``, and how many each
     rule covers (``used``, by its place).
     """
 
@@ -43,7 +43,8 @@ class Use:
     def line(self) -> str:
         """The rule by name, and its problem."""
         name = f"{self.rule.place}: {self.rule.kind} {self.rule.path}"
-        return f"{name} {self.problem}" if self.problem else f"{name} covers {self.covers} (reason: {self.rule.reason})"
+        said = self.rule.said
+        return f"{name} {said}{self.problem}" if self.problem else f"{name} {said}covers {self.covers} (reason: {self.rule.reason})"
 
 
 def apply(findings: Iterable[Finding], rules: Iterable[Rule], capture: str, version: tuple[int, ...]) -> Ruled:
@@ -79,6 +80,11 @@ def uses(rules: Iterable[Rule], cases: Collection[Case], captures: Collection[st
     checked = {case.id for case in cases}
     found = []
     for rule in rules:
+        if isinstance(rule, BinaryRule):
+            if not any(case.printed is not None for case in cases):
+                continue  # another renderer has no use for it
+            found.append(Use(rule, *binary_rules.judged(rule, cases, whole=checked >= set(captures))))
+            continue
         scope = {name for name in captures if rule.speaks_of(name)}
         covers = sum(case.ruled.get(rule.place, 0) for case in cases)
         judged = scope <= checked and (bool(scope) or checked >= set(captures))
@@ -90,6 +96,11 @@ def uses(rules: Iterable[Rule], cases: Collection[Case], captures: Collection[st
             problem = _idle(rule, scope, covers, cases, captures)
         found.append(Use(rule, covers, problem))
     return found
+
+
+def binary_rules_used(uses: Iterable[Use]) -> int:
+    """How many rules of kind binary cover something."""
+    return sum(1 for use in uses if isinstance(use.rule, BinaryRule) and use.covers)
 
 
 def _idle(rule: Rule, scope: set[str], covers: int, cases: Iterable[Case], captures: Iterable[str]) -> str | None:

@@ -53,11 +53,34 @@ class Gap(_Rule):
     expires: Release
 
 
+class _OfBinary(Base):
+    """What one release of nvidia-smi prints otherwise than another.  versions: the capture's driver, the binary's; when: as arch>=ampere."""
+
+    path: Annotated[str, Field(pattern=r"^[^*\[]+$")]
+    kind: Literal["binary"]
+    reason: Words
+    versions: Annotated[list[DriverVersion], Field(min_length=2, max_length=2)]
+    when: Annotated[str, Field(pattern=r"^arch(<|>=|=)[a-z]+$")] | None = None
+
+
+class Presence(_OfBinary):
+    """An element that the binary's release never prints, or always does while no capture of the capture's driver has it."""
+
+    prints: Literal["never", "always"]
+
+
+class Repetition(_OfBinary):
+    """An element under whose name the binary's release prints the reading of the element ``of`` again."""
+
+    prints: Literal["repeats"]
+    of: Annotated[str, Field(pattern=r"^[^*\[]+$")]
+
+
 class Rules(Base):
     """golden/rules.yaml: differences that are expected, by path and with a reason."""
 
     format: Format
-    rules: list[Annotated[Expected | Tolerance | Gap, Field(discriminator="kind")]]
+    rules: list[Annotated[Expected | Tolerance | Gap, Field(discriminator="kind")] | Annotated[Presence | Repetition, Field(discriminator="prints")]]
 
 
 class View(Base):
