@@ -126,6 +126,7 @@ def test_a_wrong_profile_is_refused_by_both(validators: dict[str, Any], document
 
 
 RULE = {"path": "gpu/a", "kind": "volatile", "reason": "moves"}
+OF_BINARY = {"path": "gpu/a", "kind": "binary", "reason": "so", "versions": ["535.54.03", "535.274.02"], "prints": "never"}
 
 
 @pytest.mark.parametrize(
@@ -136,6 +137,10 @@ RULE = {"path": "gpu/a", "kind": "volatile", "reason": "moves"}
         ({**RULE, "kind": "tolerance", "within": 2}, True),
         ({**RULE, "within": 1}, False), ({**RULE, "kind": "tolerance"}, False), ({**RULE, "kind": "gap"}, False), ({**RULE, "kind": "gone"}, False),
         ({**RULE, "paths": "x"}, False), ({"path": "gpu/a", "kind": "volatile"}, False), ({**RULE, "captures": []}, False),
+        (OF_BINARY, True), ({**OF_BINARY, "when": "arch>=ampere"}, True), ({**OF_BINARY, "prints": "repeats", "of": "gpu/b"}, True),
+        ({**OF_BINARY, "prints": "repeats"}, False), ({**OF_BINARY, "of": "gpu/b"}, False), ({**OF_BINARY, "prints": "once"}, False),
+        ({**OF_BINARY, "versions": ["535.54.03"]}, False), ({**OF_BINARY, "versions": [535.5, 535.6]}, False), ({**OF_BINARY, "path": "gpu/*"}, False),
+        ({**OF_BINARY, "captures": ["x"]}, False), ({**OF_BINARY, "within": 1}, False), ({**RULE, "versions": ["1.1", "1.2"]}, False),
         ({**RULE, "captures": "x"}, False), ({**RULE, "kind": "gap", "expires": 0.3}, False), ({**RULE, "kind": "tolerance", "within": "C"}, False),
     ],
 )  # fmt: skip
@@ -197,6 +202,7 @@ def test_a_wrong_driver_node_is_refused_by_both(validators: dict[str, Any], tmp_
 def test_the_models_name_the_keys_that_the_readers_take() -> None:
     taken_by_rules = {*files.Tolerance.model_fields, *files.Gap.model_fields}
     assert taken_by_rules == set(rules._KEYS)
+    assert {*files.Presence.model_fields, *files.Repetition.model_fields} == set(rules._BINARY_KEYS)
     assert set(files.Sidecar.model_fields) == set(sidecars._KEYS)
     assert set(files.Source.model_fields) == set(sidecars._SOURCE_KEYS)
     assert set(files.View.model_fields) == set(sidecars._VIEW_KEYS)
