@@ -5,7 +5,7 @@ Beside the images, content-addressed and bounded as they are.  What lies here is
 
 from __future__ import annotations
 
-import contextlib
+import errno
 import os
 import shutil
 import tempfile
@@ -45,8 +45,11 @@ class LibraryCache:
             aside = Path(tempfile.mkdtemp(dir=self.folder, prefix=".new-"))
             try:
                 self._lay_down(aside, version, data)
-                with contextlib.suppress(FileExistsError):
+                try:
                     aside.rename(home)
+                except OSError as error:
+                    if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):  # rename(2): which of them is the file system's choice
+                        raise
             finally:
                 shutil.rmtree(aside, ignore_errors=True)
             self._prune()
