@@ -100,8 +100,16 @@ def _versions(function: Function, param: Param, header: Header) -> dict[int, str
     return {own: struct} if named and int(named.group(1)) == own else family
 
 
+EITHER = {"nvmlDeviceGetGpuOperationMode": ("current", "pending")}
+"""Functions of which nvidia-smi asks one at a time, though their header calls any NULL invalid: every binary from 340 to 555 does so for
+`--query-gpu=gom.current`, and captures of boards without this mode print `[N/A]` there, so a real library does not refuse it.
+"""
+
+
 def _either(function: Function, header: Header) -> tuple[str, ...]:
-    """Pointers of which one may be NULL: the header says that the call is invalid if *both* are."""
+    """Pointers of which one may be NULL: the header says that the call is invalid if *both* are, or it was measured."""
+    if function.name in EITHER:
+        return EITHER[function.name]
     names = {param.name for param in function.params}
     for document in _documents(function, header):
         found = re.search(r"both\s+\\a (\w+) and \\a (\w+) are NULL", document)

@@ -81,7 +81,7 @@ class Matrix:
     def _run(self, binary: Binary, arguments: Sequence[str], made: Path, perturb: int | None, padding: str) -> SmiRun | None:
         variables = {"NVPARITY_IMAGE": str(made), **({"PADDING": padding} if padding else {})}
         try:
-            return smi.run_smi(binary.path, arguments, library=serving.library(), variables=variables, perturb=perturb, limit_s=self.limit_s)
+            return smi.run_smi(binary.path, arguments, library=serving.library(binary.version), variables=variables, perturb=perturb, limit_s=self.limit_s)
         except GateError:
             return None
 
