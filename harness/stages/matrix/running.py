@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from harness.stages import retargeting, smi
+from harness.stages import libraries, retargeting, smi
 from harness.stages.matrix import cells
 from harness.stages.render import real, serving
 from harness.stores import profiles
@@ -60,28 +60,30 @@ class Matrix:
                 served = retargeting.retarget(read, self.space, binary.version)
                 made = self.folder / f"{name}@{binary.version}.nvpimg"
                 image.write(made, serving.packed(served.profile, self.space))
+                library, statuses = libraries.of_profile(served.profile, served.driver), real.statuses(served)
                 for view in self.chosen:
-                    yield _Job(name, binary, made, view, self._arguments(binary, made, view), real.statuses(served))
+                    arguments = self._arguments(binary, library, made, view)
+                    yield _Job(name, binary, library, made, view, arguments, statuses)
 
-    def _arguments(self, binary: Binary, made: Path, view: View) -> tuple[str, ...]:
+    def _arguments(self, binary: Binary, library: Path, made: Path, view: View) -> tuple[str, ...]:
         """The arguments of ``view``, with every field that the binary lists, asked once; those that list them where it lists none."""
         if not view.fields:
             return view.arguments
         key = (binary.version, view.fields)
         if key not in self._fields:
-            listed = self._run(binary, view.fields, made, None, "")
+            listed = self._run(binary, library, view.fields, made, None, "")
             self._fields[key] = views.fields_of(listed.stdout) if listed is not None and listed.status == 0 else []
         return view.command(self._fields[key]) if self._fields[key] else view.fields
 
     def _cell(self, job: _Job) -> Cell:
-        first = self._run(job.binary, job.arguments, job.image, _FIRST, "")
-        second = self._run(job.binary, job.arguments, job.image, _SECOND, _PADDING)
+        first = self._run(job.binary, job.library, job.arguments, job.image, _FIRST, "")
+        second = self._run(job.binary, job.library, job.arguments, job.image, _SECOND, _PADDING)
         return cells.judge(job.profile, job.binary.branch, job.view, (first, second), views.table().unknown, job.statuses)
 
-    def _run(self, binary: Binary, arguments: Sequence[str], made: Path, perturb: int | None, padding: str) -> SmiRun | None:
+    def _run(self, binary: Binary, library: Path, arguments: Sequence[str], made: Path, perturb: int | None, padding: str) -> SmiRun | None:
         variables = {"NVPARITY_IMAGE": str(made), **({"PADDING": padding} if padding else {})}
         try:
-            return smi.run_smi(binary.path, arguments, library=serving.library(binary.version), variables=variables, perturb=perturb, limit_s=self.limit_s)
+            return smi.run_smi(binary.path, arguments, library=library, variables=variables, perturb=perturb, limit_s=self.limit_s)
         except GateError:
             return None
 
@@ -92,6 +94,7 @@ class _Job:
 
     profile: str
     binary: Binary
+    library: Path
     image: Path
     view: View
     arguments: tuple[str, ...]
