@@ -86,24 +86,29 @@ def _view(space: Workspace, capture: Capture, expected: Expected, text: Source, 
         printed = real.render(space.profile_path(expected.id), space, expected.view, binary)
     except GateError as error:
         return _failed(expected, facts, {"run": str(error)})
-    stderr = printed.run.stderr.decode("utf-8", "backslashreplace")
-    facts = replace(facts, lacking=printed.served.lacking, status=printed.run.status, stderr=stderr)
+    facts = facts_of(printed, origin)
     try:
         render = source.read(printed.run.stdout, f"nvidia-smi {binary.version} of {expected.id}")
     except InputError as error:
         return _failed(expected, facts, {**printed.wrong, "text": str(error)})
-    devices = printed.served.profile.shown
     leaves = key(expected.leaves, source.leaves(render)).actual
-    facts = replace(facts, leaves=leaves, architectures=tuple(compile_device.architecture(device) for device in devices))
+    facts = replace(facts, leaves=leaves)
     driver = drivers.load(space.root).resolve(binary.version)
     aside = _aside(dict(expected.leaves), leaves, facts, driver)
     side = check.actual(printed.rendered, text, RENDERER, expected.id, expected.redacted | aside)
-    lets = _lets(expected, leaves, len(printed.served.profile.devices) - len(devices))
+    lets = _lets(expected, leaves, len(printed.served.profile.devices) - len(facts.architectures))
     side = replace(side, aside=aside, lets=lets)
     case = compare(expected, side, check.state_texts(driver), binary_rules.bound(ruled, facts), check.VERSION)
     case.findings += [_of_run(what, said) for what, said in printed.wrong.items()]
     case.printed = facts
     return case
+
+
+def facts_of(printed: real.Printed, origin: str, leaves: Iterable[tuple[str, str]] = ()) -> Printed:
+    """What a case keeps of a run; ``origin``: the driver that what was printed is held against, ``leaves`` of the text."""
+    architectures = tuple(compile_device.architecture(device) for device in printed.served.profile.shown)
+    stderr = printed.run.stderr.decode("utf-8", "backslashreplace")
+    return Printed(printed.binary.version, origin, printed.served.lacking, printed.run.status, stderr, dict(leaves), architectures)
 
 
 def _aside(wanted: Mapping[str, str], got: Mapping[str, str], facts: Printed, driver: Driver) -> frozenset[str]:
