@@ -10,7 +10,6 @@ import contextlib
 import json
 import os
 import resource
-import select
 import signal
 import subprocess
 import sys
@@ -21,7 +20,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import harness
-from harness.stages.bounds import bound
+from harness.stages.bounds import bound, wait
 from harness.text import scrub
 from harness.words.errors import EXIT_ENVIRONMENT, EXIT_INPUT, EXIT_USAGE, GateError, InputError, MissingError, NvparityError, UsageError
 from mocklib import state
@@ -146,28 +145,12 @@ def _ended(child: subprocess.Popen[bytes], errand: Errand, progress: Path, limit
     before = None
     while True:
         try:
-            return _wait(child, limit_s)
+            return wait(child, limit_s)
         except subprocess.TimeoutExpired:
             now = progress.read_bytes()
             if now in (before, b""):
                 raise GateError(f"{errand.name}: {errand.doing} did not end within {limit_s:g} s{_at(progress)}") from None
             before = now
-
-
-def _wait(child: subprocess.Popen[bytes], seconds: float) -> int:
-    """The child's status as soon as it ends (Popen's own wait with a limit looks 20 times a second); TimeoutExpired after ``seconds``."""
-    try:
-        descriptor = os.pidfd_open(child.pid)
-    except (AttributeError, OSError):  # a kernel or a C library before it
-        return child.wait(seconds)
-    try:
-        ready = select.poll()
-        ready.register(descriptor, select.POLLIN)
-        if not ready.poll(seconds * 1000):
-            raise subprocess.TimeoutExpired(child.args, seconds)
-    finally:
-        os.close(descriptor)
-    return child.wait()
 
 
 def _environment(image: str | None, state: Path) -> dict[str, str]:

@@ -296,8 +296,27 @@ def load(root: Path | None = None) -> DriverTree:
         raise InputError(f"{shipped('profiles', 'drivers')}: no driver nodes; the installation is incomplete")
     own = None if root is None else root / "profiles" / "drivers"
     if own is None or own.resolve() == shipped("profiles", "drivers").resolve():
-        return DriverTree(shipped_nodes)
-    return DriverTree(shipped_nodes, _folder(own))
+        return _tree(shipped_nodes, {})
+    return _tree(shipped_nodes, _folder(own))
+
+
+_TREES: dict[tuple[int, ...], DriverTree] = {}
+_MOST_TREES = 16
+
+
+def _tree(shipped_nodes: dict[DriverVersion, Node], own: dict[DriverVersion, Node]) -> DriverTree:
+    """The tree of these nodes, the same one for the same nodes: a driver that it resolved is not built again.
+
+    Nodes are told apart by identity, which none loses as long as its tree is kept.
+    """
+    key = (*map(id, shipped_nodes.values()), 0, *map(id, own.values()))
+    tree = _TREES.get(key)
+    if tree is None:
+        tree = DriverTree(shipped_nodes, own)
+        if len(_TREES) >= _MOST_TREES:
+            _TREES.clear()
+        _TREES[key] = tree
+    return tree
 
 
 @functools.lru_cache(maxsize=256)

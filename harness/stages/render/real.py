@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.stages import binaries, compile_absent, smi
+from harness.stages import binaries, compile_absent, libraries, smi
 from harness.stages.render import serving
 from harness.stages.render.process import Rendered
 
@@ -58,12 +58,12 @@ def render(profile: Path, space: Workspace, view: str, binary: Binary, wanted: W
     ``limit_s`` seconds, MissingError where it cannot be started.
     """
     served = serving.retargeted(profile, space, binary.version)
-    image = serving.image_of(profile, space, binary.version)
+    image = serving.image_served(profile, space, served)
     clock = None if wanted is None else serving.clock_of(image, wanted, profile)
     with tempfile.TemporaryDirectory(prefix="nvparity-") as made:
         state = Path(made) / "state"
         serving.make_state(image, state, clock)
-        library = serving.library_of(profile, space, binary.version)
+        library = libraries.of_profile(served.profile, served.driver)
         variables = {"NVPARITY_IMAGE": str(image), "MOCK_NVML_STATE": str(state)}
         run = smi.run_smi(binary.path, binaries.arguments_of(view), library=library, variables=variables, limit_s=limit_s)
     return Printed(run, binary, served)

@@ -71,6 +71,12 @@ def image_of(profile: Path, space: Workspace, driver: str | None = None) -> Path
     return cache.fetch(_key(profile, space, driver), lambda: image_bytes(profile, space, driver))
 
 
+def image_served(profile: Path, space: Workspace, served: retargeting.Retargeted) -> Path:
+    """As ``image_of``, of a profile that is re-targeted already."""
+    cache = images.ImageCache(images.cache_folder(os.environ))
+    return cache.fetch(_key(profile, space, served.driver.version.text), lambda: packed(served.profile, space))
+
+
 def write_image(profile: Path, space: Workspace, target: Path, driver: str | None = None) -> None:
     """Compile ``profile`` (as ``driver``) into ``target``, whole and renamed.
 
