@@ -19,9 +19,10 @@ from mocklib import fields
 
 ROOT, TEXT_ROOT = "nvidia_smi_log", "nvsmi_log"
 SHAPES = ("u32", "i32", "string", "processes", "processes_unprotected", "process_samples", "process_samples_four", "keyed", "handle", "ok")
-_MERGED = ("texts", "field_ids", "slots", "routes", "formats", "escapes", "text_routes", "text_formats")
+ORDERS, MARKS = ("pid", "listed"), ("by_pid", "in_step")
+_MERGED = ("texts", "field_ids", "slots", "routes", "formats", "escapes", "lists", "text_routes", "text_formats")
 _NODE_KEYS = frozenset(("format", "version", "parent", "seen", "only_seen", "binary", "dtd", "declaration", "texts", "elements", "changes",
-                        "field_ids", "slots", "routes", "formats", "escapes", "functions", "text", "text_changes", "text_routes",
+                        "field_ids", "slots", "routes", "formats", "escapes", "lists", "functions", "text", "text_changes", "text_routes",
                         "text_formats", "text_column"))  # fmt: skip
 
 
@@ -31,6 +32,21 @@ class SlotDef:
 
     number: int
     shape: str
+
+
+@dataclass(frozen=True)
+class ListDef:
+    """How nvidia-smi reads the lists of processes.
+
+    room    entries it has room for: of a list of the private table it gets no more, a function with more refuses, and then no process is printed
+    order   ``pid``: sorted; ``listed``: as the list has them
+    marks   how the MPS list marks the processes of the others: ``by_pid``, or ``in_step``: its first unused pid is compared with each process in turn, so
+            that one which no other list names ends the marking
+    """
+
+    room: int
+    order: str = "pid"
+    marks: str = "by_pid"
 
 
 @dataclass(frozen=True)
@@ -61,6 +77,7 @@ class Driver:
     routes     row id -> route, for every row the layout prints
     forms      row id -> format, where this driver prints a row otherwise than the row's own format
     escapes    row id -> ``none`` for texts printed without XML escapes
+    lists      name of a list -> how it is read; ``processes`` alone has more than one way
     functions  functions this version is seen to have although its branch's first release lacks them
     measured   branches whose binaries showed the nodes from the root to this one what they have
     evidence   branch of the binary that showed this node its slots; None where a node changes them without one
@@ -86,6 +103,7 @@ class Driver:
     text_routes: Mapping[str, rows.Route] = field(default_factory=dict)
     text_forms: Mapping[str, str] = field(default_factory=dict)
     text_column: int = 0
+    lists: Mapping[str, ListDef] = field(default_factory=dict)
     _states: dict[str, State] = field(default_factory=dict, compare=False)
 
     def state_of(self, text: str) -> State | None:
@@ -224,6 +242,7 @@ class DriverTree:
             frozenset(functions), frozenset(measured), evidence, text,
             _based(_routes(text, {**merged["routes"], **merged["text_routes"]}, where), version.branch in measured),
             {**merged["formats"], **merged["text_formats"]}, int(plain.get("text_column", 0)),
+            {str(name): _list(name, spec, where) for name, spec in merged["lists"].items()},
         )  # fmt: skip
 
 
@@ -237,6 +256,13 @@ def _slot(name: str, spec: Any, where: str) -> SlotDef:
     if not isinstance(spec, dict) or spec.get("shape") not in SHAPES or not isinstance(spec.get("number"), int):
         raise InputError(f"{where}: slot {name!r} is {{number, shape}} with a shape of {', '.join(SHAPES)}")
     return SlotDef(spec["number"], spec["shape"])
+
+
+def _list(name: str, spec: Any, where: str) -> ListDef:
+    known = isinstance(spec, dict) and spec.keys() <= {"room", "order", "marks"} and isinstance(spec.get("room"), int)
+    if not known or spec.get("order", ORDERS[0]) not in ORDERS or spec.get("marks", MARKS[0]) not in MARKS:
+        raise InputError(f"{where}: list {name!r} is {{room, order, marks}}: a number, {' or '.join(ORDERS)}, {' or '.join(MARKS)}")
+    return ListDef(**spec)
 
 
 def _routes(layout: Element, overrides: Mapping[str, Any], where: str) -> dict[str, rows.Route]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from harness.stages.render.reading import Place, Raw, Reading
 from harness.tables import rows
+from harness.tables.drivers import ListDef
 from harness.text import rawbytes
 from harness.words.errors import InputError
 from harness.words.state import State
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from harness.tables.rows import Route
 
 NOT_SUPPORTED, NOT_FOUND = 3, 6
+NEWEST = ListDef(room=500)
+"""How lists are read where no node says it: as the newest binary at hand does."""
 FIELD_VALUES = "nvmlDeviceGetFieldValues"
 
 
@@ -163,6 +166,10 @@ class NvmlSource:
         from harness.stages.render import lists
 
         return lists.entries(self, repeat, place)
+
+    def list_rule(self, name: str) -> ListDef:
+        """How the driver reads the list ``name``."""
+        return self._driver.lists.get(name, NEWEST)
 
     def route(self, row: str) -> Route | None:
         """The route of ``row`` on this driver, or None."""
