@@ -19,7 +19,7 @@ from mocklib import fields
 
 ROOT, TEXT_ROOT = "nvidia_smi_log", "nvsmi_log"
 SHAPES = ("u32", "i32", "string", "processes", "processes_unprotected", "process_samples", "process_samples_four", "keyed", "handle", "ok")
-ORDERS, MARKS = ("pid", "listed"), ("by_pid", "in_step")
+MARKS = ("by_pid", "in_step")
 _MERGED = ("texts", "field_ids", "slots", "routes", "formats", "escapes", "lists", "text_routes", "text_formats")
 _NODE_KEYS = frozenset(("format", "version", "parent", "seen", "only_seen", "binary", "dtd", "declaration", "texts", "elements", "changes",
                         "field_ids", "slots", "routes", "formats", "escapes", "lists", "functions", "text", "text_changes", "text_routes",
@@ -39,13 +39,13 @@ class ListDef:
     """How nvidia-smi reads the lists of processes.
 
     room    entries it has room for: of a list of the private table it gets no more, a function with more refuses, and then no process is printed
-    order   ``pid``: sorted; ``listed``: as the list has them
-    marks   how the MPS list marks the processes of the others: ``by_pid``, or ``in_step``: its first unused pid is compared with each process in turn, so
-            that one which no other list names ends the marking
+    merged  False: the compute list alone is asked, and printed as it is
+    marks   how the MPS list marks the processes of the others: ``by_pid``, or ``in_step``: its first unused pid is compared with each process in
+            turn, so that one which no other list names ends the marking
     """
 
     room: int
-    order: str = "pid"
+    merged: bool = True
     marks: str = "by_pid"
 
 
@@ -259,9 +259,9 @@ def _slot(name: str, spec: Any, where: str) -> SlotDef:
 
 
 def _list(name: str, spec: Any, where: str) -> ListDef:
-    known = isinstance(spec, dict) and spec.keys() <= {"room", "order", "marks"} and isinstance(spec.get("room"), int)
-    if not known or spec.get("order", ORDERS[0]) not in ORDERS or spec.get("marks", MARKS[0]) not in MARKS:
-        raise InputError(f"{where}: list {name!r} is {{room, order, marks}}: a number, {' or '.join(ORDERS)}, {' or '.join(MARKS)}")
+    known = isinstance(spec, dict) and spec.keys() <= {"room", "merged", "marks"} and isinstance(spec.get("room"), int)
+    if not known or not isinstance(spec.get("merged", True), bool) or spec.get("marks", MARKS[0]) not in MARKS:
+        raise InputError(f"{where}: list {name!r} is {{room, merged, marks}}: a number, true or false, {' or '.join(MARKS)}")
     return ListDef(**spec)
 
 

@@ -74,23 +74,24 @@ def _graphics_clocks(source: NvmlSource, place: Place) -> list[Place]:
 def _processes(source: NvmlSource, place: Place) -> list[Place]:
     """The processes of the compute and graphics lists, sorted by pid where the driver does.
 
-    Measured with the binaries 340 to 555: one that both lists name is printed once, as the compute list has it and with both types, and where a list names
-    a pid twice, the first of one goes with the first of the other; the MPS list adds its type to these and brings no process of its own, and a
+    Measured with the binaries 340 to 555: one that both lists name is printed once, as the compute list has it and with both types, and where a list
+    names a pid twice, the first of one goes with the first of the other; the MPS list adds its type to these and brings no process of its own, and a
     graphics process that it marks is printed as of all three types.  Nothing is printed unless all three answer.
     """
     rule = source.list_rule("processes")
-    listed = {row: _entries_of(source, row, place, rule.room) for row in (COMPUTE_ROW, MPS_ROW, GRAPHICS_ROW)}
+    asked = (COMPUTE_ROW, MPS_ROW, GRAPHICS_ROW) if rule.merged else (COMPUTE_ROW,)
+    listed = {row: _entries_of(source, row, place, rule.room) for row in asked}
     if None in listed.values():
         return []
     merged: dict[tuple[int, int], dict[str, Any]] = {}
     for row, kind in ((COMPUTE_ROW, COMPUTE), (GRAPHICS_ROW, GRAPHICS)):
         seen: Counter[int] = Counter()
-        for process in listed[row] or ():
+        for process in listed.get(row) or ():
             key = (int(process["pid"]), seen[process["pid"]])
             seen[process["pid"]] += 1
             merged.setdefault(key, {**process, "type": 0})["type"] |= kind
-    found = [merged[key] for key in (sorted(merged) if rule.order == "pid" else merged)]
-    _mark(found, [int(process["pid"]) for process in listed[MPS_ROW] or ()], rule.marks == "in_step")
+    found = [merged[key] for key in (sorted(merged) if rule.merged else merged)]
+    _mark(found, [int(process["pid"]) for process in listed.get(MPS_ROW) or ()], rule.marks == "in_step")
     return [replace(place, entry={**place.entry, **process}) for process in found]
 
 
@@ -107,7 +108,7 @@ def _mark(found: list[dict[str, Any]], pids: list[int], in_step: bool) -> None:
 
 
 def _entries_of(source: NvmlSource, row: str, place: Place, room: int) -> list[dict[str, Any]] | None:
-    """What one process list holds, none where the driver has no such list; None where it answers a state, or a function has more than there is room for."""
+    """What one process list holds, nothing without such a list; None where it answers a state, or where a function has more than there is room for."""
     route = source.route(row)
     if route is None:
         return []

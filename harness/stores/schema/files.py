@@ -13,7 +13,7 @@ from harness.stores.schema.blocks import Count
 from harness.stores.schema.kinds import Base, DriverVersion
 from harness.tables import layout, rows
 from harness.tables.changes import OPERATIONS
-from harness.tables.drivers import MARKS, ORDERS, SHAPES
+from harness.tables.drivers import MARKS, SHAPES
 from harness.text import document, placeholders
 
 Words = Annotated[str, StringConstraints(min_length=1)]
@@ -179,7 +179,7 @@ class ListRule(Base):
     """How nvidia-smi reads the lists of processes."""
 
     room: Count
-    order: Literal[ORDERS] = "pid"  # type: ignore[valid-type]
+    merged: bool = True
     marks: Literal[MARKS] = "by_pid"  # type: ignore[valid-type]
 
 
