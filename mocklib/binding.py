@@ -25,7 +25,8 @@ SAMPLE_ENGINES = {"process_samples": ("sm", "mem", "enc", "dec", "jpg", "ofa"), 
 SAMPLE_CAPACITY = 100
 """Samples that nvidia-smi has room for."""
 PROCESS_NAME_SIZE = 4096
-PROCESS_CAPACITY = 512
+PROCESS_CAPACITY = 500
+"""Entries of a private list that `nvidia-smi -q` has room for (525 to 555); it gets no more."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,8 @@ from mocklib import fields
 
 ROOT, TEXT_ROOT = "nvidia_smi_log", "nvsmi_log"
 SHAPES = ("u32", "i32", "string", "processes", "processes_unprotected", "process_samples", "process_samples_four", "keyed", "handle", "ok")
-MARKS = ("by_pid", "in_step")
+WAYS = {"processes": ("by_pid", "in_step")}
+"""List -> ways in which nvidia-smi reads it, the newest first."""
 _MERGED = ("texts", "field_ids", "slots", "routes", "formats", "escapes", "lists", "text_routes", "text_formats")
 _NODE_KEYS = frozenset(("format", "version", "parent", "seen", "only_seen", "binary", "dtd", "declaration", "texts", "elements", "changes",
                         "field_ids", "slots", "routes", "formats", "escapes", "lists", "functions", "text", "text_changes", "text_routes",
@@ -32,21 +33,6 @@ class SlotDef:
 
     number: int
     shape: str
-
-
-@dataclass(frozen=True)
-class ListDef:
-    """How nvidia-smi reads the lists of processes.
-
-    room    entries it has room for: of a list of the private table it gets no more, a function with more refuses, and then no process is printed
-    merged  False: the compute list alone is asked, and printed as it is
-    marks   how the MPS list marks the processes of the others: ``by_pid``, or ``in_step``: its first unused pid is compared with each process in
-            turn, so that one which no other list names ends the marking
-    """
-
-    room: int
-    merged: bool = True
-    marks: str = "by_pid"
 
 
 @dataclass(frozen=True)
@@ -77,7 +63,8 @@ class Driver:
     routes     row id -> route, for every row the layout prints
     forms      row id -> format, where this driver prints a row otherwise than the row's own format
     escapes    row id -> ``none`` for texts printed without XML escapes
-    lists      name of a list -> how it is read; ``processes`` alone has more than one way
+    lists      name of a list -> how it is read, one of WAYS.  ``processes``: which of them the MPS list marks, ``by_pid`` those it names,
+               ``in_step`` as far as its pids, compared with each process in turn, are those of other lists, too
     functions  functions this version is seen to have although its branch's first release lacks them
     measured   branches whose binaries showed the nodes from the root to this one what they have
     evidence   branch of the binary that showed this node its slots; None where a node changes them without one
@@ -103,7 +90,7 @@ class Driver:
     text_routes: Mapping[str, rows.Route] = field(default_factory=dict)
     text_forms: Mapping[str, str] = field(default_factory=dict)
     text_column: int = 0
-    lists: Mapping[str, ListDef] = field(default_factory=dict)
+    lists: Mapping[str, str] = field(default_factory=dict)
     _states: dict[str, State] = field(default_factory=dict, compare=False)
 
     def state_of(self, text: str) -> State | None:
@@ -242,7 +229,7 @@ class DriverTree:
             frozenset(functions), frozenset(measured), evidence, text,
             _based(_routes(text, {**merged["routes"], **merged["text_routes"]}, where), version.branch in measured),
             {**merged["formats"], **merged["text_formats"]}, int(plain.get("text_column", 0)),
-            {str(name): _list(name, spec, where) for name, spec in merged["lists"].items()},
+            {str(name): _list(name, way, where) for name, way in merged["lists"].items()},
         )  # fmt: skip
 
 
@@ -258,11 +245,11 @@ def _slot(name: str, spec: Any, where: str) -> SlotDef:
     return SlotDef(spec["number"], spec["shape"])
 
 
-def _list(name: str, spec: Any, where: str) -> ListDef:
-    known = isinstance(spec, dict) and spec.keys() <= {"room", "merged", "marks"} and isinstance(spec.get("room"), int)
-    if not known or not isinstance(spec.get("merged", True), bool) or spec.get("marks", MARKS[0]) not in MARKS:
-        raise InputError(f"{where}: list {name!r} is {{room, merged, marks}}: a number, true or false, {' or '.join(MARKS)}")
-    return ListDef(**spec)
+def _list(name: str, way: Any, where: str) -> str:
+    if name not in WAYS or way not in WAYS[name]:
+        known = ", ".join(f"{each} {one}" for each, ways in WAYS.items() for one in ways)
+        raise InputError(f"{where}: no list {name!r} that is read {way!r}; known is {known}")
+    return str(way)
 
 
 def _routes(layout: Element, overrides: Mapping[str, Any], where: str) -> dict[str, rows.Route]:

@@ -72,51 +72,49 @@ def _graphics_clocks(source: NvmlSource, place: Place) -> list[Place]:
 
 
 def _processes(source: NvmlSource, place: Place) -> list[Place]:
-    """The processes of the compute and graphics lists, sorted by pid where the driver does.
+    """The processes of the compute and graphics lists, by pid.
 
-    Measured with the binaries 340 to 555: one that both lists name is printed once, as the compute list has it and with both types, and where a list
-    names a pid twice, the first of one goes with the first of the other; the MPS list adds its type to these and brings no process of its own, and a
-    graphics process that it marks is printed as of all three types.  Nothing is printed unless all three answer.
+    Measured with binaries 470, 535 and 550: they are sorted by pid; one that both lists name is printed once, with both types, and where a list
+    names a pid twice, the first of one goes with the first of the other; the MPS list adds its type to these and brings no process of its own,
+    and a graphics process that it marks is printed as of all three types.  Nothing is printed unless all three answer.
     """
-    rule = source.list_rule("processes")
-    asked = (COMPUTE_ROW, MPS_ROW, GRAPHICS_ROW) if rule.merged else (COMPUTE_ROW,)
-    listed = {row: _entries_of(source, row, place, rule.room) for row in asked}
-    if None in listed.values():
+    routes = [source.route(row) for row in (COMPUTE_ROW, MPS_ROW, GRAPHICS_ROW)]
+    if any(route is not None and source.answer(route, place).code for route in routes):
         return []
     merged: dict[tuple[int, int], dict[str, Any]] = {}
     for row, kind in ((COMPUTE_ROW, COMPUTE), (GRAPHICS_ROW, GRAPHICS)):
         seen: Counter[int] = Counter()
-        for process in listed.get(row) or ():
+        for process in _entries_of(source, row, place):
             key = (int(process["pid"]), seen[process["pid"]])
             seen[process["pid"]] += 1
             merged.setdefault(key, {**process, "type": 0})["type"] |= kind
-    found = [merged[key] for key in (sorted(merged) if rule.merged else merged)]
-    _mark(found, [int(process["pid"]) for process in listed.get(MPS_ROW) or ()], rule.marks == "in_step")
+    found = [merged[key] for key in sorted(merged)]
+    _mark(found, [int(process["pid"]) for process in _entries_of(source, MPS_ROW, place)], source.way("processes"))
     return [replace(place, entry={**place.entry, **process}) for process in found]
 
 
-def _mark(found: list[dict[str, Any]], pids: list[int], in_step: bool) -> None:
-    """Give those of ``found`` that the MPS list names its type."""
+def _mark(found: list[dict[str, Any]], pids: list[int], way: str) -> None:
+    """Give those of ``found`` that the MPS list names its type.
+
+    ``in_step`` (binaries 390 to 535): the least of its pids not used yet is compared with each process in turn, so that one that no other list names
+    ends the marking, and one that another list has twice is marked once.  ``by_pid`` (550, 555): all that it names.
+    """
     waiting = sorted(pids, reverse=True)
     for process in found:
-        if in_step and (not waiting or waiting[-1] != process["pid"]):
-            continue
-        if in_step:
+        if way == "by_pid" and process["pid"] in pids:
+            process["type"] |= MPS | COMPUTE
+        elif way == "in_step" and waiting and waiting[-1] == process["pid"]:
             waiting.pop()
-        if in_step or process["pid"] in pids:
             process["type"] |= MPS | COMPUTE
 
 
-def _entries_of(source: NvmlSource, row: str, place: Place, room: int) -> list[dict[str, Any]] | None:
-    """What one process list holds, nothing without such a list; None where it answers a state, or where a function has more than there is room for."""
+def _entries_of(source: NvmlSource, row: str, place: Place) -> list[dict[str, Any]]:
+    """What one process list holds; nothing where it answers a state."""
     route = source.route(row)
     if route is None:
         return []
     answer = source.answer(route, place)
-    listed = None if answer.code else list(answer.out[route.out or "value"])
-    if listed is None or (len(listed) > room and route.kind == "call"):
-        return None
-    return listed[:room]
+    return [] if answer.code else list(answer.out[route.out or "value"])
 
 
 def _retired(source: NvmlSource, place: Place) -> list[Place]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from harness.stages.render.reading import Place, Raw, Reading
 from harness.tables import rows
-from harness.tables.drivers import ListDef
+from harness.tables.drivers import WAYS
 from harness.text import rawbytes
 from harness.words.errors import InputError
 from harness.words.state import State
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from harness.tables.rows import Route
 
 NOT_SUPPORTED, NOT_FOUND = 3, 6
-NEWEST = ListDef(room=500)
-"""How lists are read where no node says it: as the newest binary at hand does."""
 FIELD_VALUES = "nvmlDeviceGetFieldValues"
 
 
@@ -167,9 +165,9 @@ class NvmlSource:
 
         return lists.entries(self, repeat, place)
 
-    def list_rule(self, name: str) -> ListDef:
-        """How the driver reads the list ``name``."""
-        return self._driver.lists.get(name, NEWEST)
+    def way(self, name: str) -> str:
+        """How the driver reads the list ``name``; where no node says it, as the newest does."""
+        return self._driver.lists.get(name, WAYS[name][0])
 
     def route(self, row: str) -> Route | None:
         """The route of ``row`` on this driver, or None."""

@@ -13,7 +13,7 @@ from harness.stores.schema.blocks import Count
 from harness.stores.schema.kinds import Base, DriverVersion
 from harness.tables import layout, rows
 from harness.tables.changes import OPERATIONS
-from harness.tables.drivers import MARKS, SHAPES
+from harness.tables.drivers import SHAPES, WAYS
 from harness.text import document, placeholders
 
 Words = Annotated[str, StringConstraints(min_length=1)]
@@ -175,14 +175,6 @@ class Slot(Base):
     shape: Literal[SHAPES]  # type: ignore[valid-type]
 
 
-class ListRule(Base):
-    """How nvidia-smi reads the lists of processes."""
-
-    room: Count
-    merged: bool = True
-    marks: Literal[MARKS] = "by_pid"  # type: ignore[valid-type]
-
-
 class Route(Base):
     """Where a reading comes from: exactly one of the kinds, and what its call is given."""
 
@@ -243,7 +235,7 @@ class Node(Base):
     routes: Routes | None = None
     formats: dict[str, str | None] | None = None
     escapes: dict[str, str | None] | None = None
-    lists: dict[Literal["processes"], ListRule | None] | None = None
+    lists: dict[Literal["processes"], Literal[WAYS["processes"]] | None] | None = None
     functions: list[str] | None = None
     text: list[NamedElement] | None = None
     text_changes: Changes | None = None

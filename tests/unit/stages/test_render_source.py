@@ -11,7 +11,7 @@ from harness.stages.render import lists
 from harness.stages.render.reading import Place, Reading
 from harness.stages.render.source import NvmlSource
 from harness.tables import formats, rows
-from harness.tables.drivers import ListDef, SlotDef
+from harness.tables.drivers import SlotDef
 from harness.words.errors import GateError, InputError
 
 GPU = Place(device="handle", index=0)
@@ -193,7 +193,7 @@ def test_clock_lists_nest():
 PROCESSES = {f"processes.{name}": {"slot": name} for name in ("compute", "mps", "graphics")}
 
 
-def processes(routes, lists, **rule):
+def processes(routes, lists, way="by_pid"):
     made = {name: rows.parse_route(spec, "test") for name, spec in routes.items()}
 
     class Listing(Library):
@@ -204,8 +204,7 @@ def processes(routes, lists, **rule):
             return SimpleNamespace(**dict(zip(("code", "out"), lists[name], strict=True)))
 
     slots = {name: SlotDef(number, "processes") for number, name in enumerate(("compute", "mps", "graphics"))}
-    rules = {"processes": ListDef(**{"room": 500, **rule})}
-    driver: Any = SimpleNamespace(node="1.2", routes=made, field_ids={}, slots=slots, lists=rules)
+    driver: Any = SimpleNamespace(node="1.2", routes=made, field_ids={}, slots=slots, lists={"processes": way})
     places = NvmlSource(Listing(), driver, 0).entries("processes", GPU)
     return [(place.entry["pid"], place.entry["type"]) for place in places]
 
@@ -237,27 +236,13 @@ def test_the_mps_list_brings_no_process_of_its_own():
 def test_in_step_a_pid_that_no_other_list_names_ends_the_marking(mps, by_pid, in_step):
     """Binaries 390 to 535 mark in step, 550 and 555 by pid."""
     given = {0: entry(1, 2), 1: entry(*mps), 2: entry(3)}
-    assert (processes(PROCESSES, given), processes(PROCESSES, given, marks="in_step")) == (by_pid, in_step)
+    assert (processes(PROCESSES, given), processes(PROCESSES, given, way="in_step")) == (by_pid, in_step)
 
 
 def test_a_process_listed_twice_is_marked_once_in_step_and_twice_by_pid():
     given = {0: entry(1, 1), 1: entry(1), 2: entry()}
     assert processes(PROCESSES, given) == [(1, 3), (1, 3)]
-    assert processes(PROCESSES, given, marks="in_step") == [(1, 3), (1, 1)]
-
-
-def test_the_compute_list_alone_is_printed_as_it_is():
-    """Binary 340 knows no other list."""
-    assert processes(PROCESSES, {0: entry(3, 1, 3, 2)}, merged=False) == [(3, 1), (1, 1), (3, 1), (2, 1)]
-
-
-def test_a_private_list_is_cut_at_the_room_and_a_function_with_more_prints_none():
-    """Room for 250 up to 460, for 500 since: functions refuse, slots are cut."""
-    called = {**PROCESSES, "processes.compute": {"call": "nvmlCompute", "out": "infos"}}
-    lists = {0: entry(1, 2, 3), "nvmlCompute": (0, {"infos": [{"pid": 1}, {"pid": 2}, {"pid": 3}]}), 1: entry(), 2: entry(4)}
-    assert processes(PROCESSES, lists, room=2) == [(1, 1), (2, 1), (4, 4)]
-    assert processes(called, lists, room=2) == []
-    assert processes(called, lists, room=3) == [(1, 1), (2, 1), (3, 1), (4, 4)]
+    assert processes(PROCESSES, given, way="in_step") == [(1, 3), (1, 1)]
 
 
 def test_lists_come_from_functions_of_the_header_as_well():

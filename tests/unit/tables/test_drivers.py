@@ -71,19 +71,9 @@ def test_no_two_slots_of_a_driver_share_a_number(tree, version):
     assert len(numbers) == len(set(numbers))
 
 
-@pytest.mark.parametrize(
-    ("version", "room", "marks"),
-    [
-        ("384.66", 250, "in_step"),
-        ("460.73.01", 250, "in_step"),
-        ("470.256.02", 500, "in_step"),
-        ("535.274.02", 500, "in_step"),
-        ("550.163.01", 500, "by_pid"),
-        ("595.91.07", 500, "by_pid"),
-    ],
-)
-def test_how_processes_are_listed_is_the_drivers(tree, version, room, marks):
-    assert tree.resolve(version).lists["processes"] == drivers.ListDef(room, True, marks)
+@pytest.mark.parametrize(("version", "way"), [("460.73.01", "in_step"), ("535.274.02", "in_step"), ("550.163.01", "by_pid"), ("595.91.07", "by_pid")])
+def test_what_the_mps_list_marks_is_the_drivers(tree, version, way):
+    assert tree.resolve(version).lists == {"processes": way}
 
 
 def test_slots_that_no_binary_of_the_branch_confirmed_are_assumed(tree):
@@ -155,8 +145,8 @@ def test_null_takes_an_entry_of_the_parent_away(tmp_path):
         ('parent: "595.91.07"\nchange: []\n', "did you mean 'changes'"),
         ('parent: "595.91.07"\nchanges: [{add: gpu, after: null, element: {x: nosuchrow}}]\n', "unknown row"),
         ('parent: "595.91.07"\nslots: {x: {number: 3, shape: u64}}\n', "shape"),
-        ('parent: "595.91.07"\nlists: {processes: {room: 3, marks: sometimes}}\n', "by_pid or in_step"),
-        ('parent: "595.91.07"\nlists: {processes: {marks: by_pid}}\n', "room"),
+        ('parent: "595.91.07"\nlists: {processes: sometimes}\n', "processes by_pid, processes in_step"),
+        ('parent: "595.91.07"\nlists: {clocks: by_pid}\n', "clocks"),
     ],
 )
 def test_a_node_that_does_not_hold_is_refused_with_its_file(tmp_path, text, said):
