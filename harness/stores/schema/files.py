@@ -13,7 +13,7 @@ from harness.stores.schema.blocks import Count
 from harness.stores.schema.kinds import Base, DriverVersion
 from harness.tables import layout, rows
 from harness.tables.changes import OPERATIONS
-from harness.tables.drivers import SHAPES, WAYS
+from harness.tables.drivers import SHAPES
 from harness.text import document, placeholders
 
 Words = Annotated[str, StringConstraints(min_length=1)]
@@ -235,7 +235,7 @@ class Node(Base):
     routes: Routes | None = None
     formats: dict[str, str | None] | None = None
     escapes: dict[str, str | None] | None = None
-    lists: dict[Literal["processes"], Literal[WAYS["processes"]] | None] | None = None
+    lists: dict[Literal["processes"], Literal["by_pid", "in_step"] | None] | None = None
     functions: list[str] | None = None
     text: list[NamedElement] | None = None
     text_changes: Changes | None = None
