@@ -294,7 +294,7 @@ def _build() -> list[Format]:
         _hexadecimal("hex16", "", 4, True), _hexadecimal("hex32", "", 8, True), _hexadecimal("hex_upper", "", 0, True),
         _hexadecimal("hex8_0x", "0x", 2, True), _hexadecimal("hex16_0x", "0x", 4, True), _hexadecimal("hex32_0x", "0x", 8, True),
         _hexadecimal("hex_upper_0x", "0x", 0, True),
-        _nonzero(_hexadecimal("bridge_firmware", "", 8, True)), _guid(),
+        _nonzero(_hexadecimal("bridge_firmware", "", 8, True)), _nonzero(_hexadecimal("bridge_firmware_0x", "0x", 8, True)), _guid(),
         _unless(_suffixed("count", ""), "instance_id", 0xFFFFFFFF), _unless(_suffixed("count", ""), "byte", 0xFF),
         _unless(_divided("mib", " MiB", MIB), "process_mib", 0xFFFFFFFFFFFFFFFF),
         _unless(_divided("mib", " MiB", MIB), "process_mib_wddm", 0xFFFFFFFFFFFFFFFF, "Not available in WDDM driver model"),
