@@ -124,6 +124,18 @@ def _single(value: float) -> float:
     return float(struct.unpack("f", struct.pack("f", value))[0])
 
 
+def _exactly(name: str, unit: str, divisor: int) -> Format:
+    """A number in a larger unit with two places, in double precision: of a half, what the double nearest to it says."""
+
+    def parse(text: str) -> int:
+        match = re.fullmatch(r"([0-9]{1,14})\.([0-9]{2})" + re.escape(unit), text)
+        if match is None:
+            raise ValueError(text)
+        return (int(match[1]) * 100 + int(match[2])) * (divisor // 100)
+
+    return Format(name, "int", parse, lambda raw: f"{int(raw) / divisor:.2f}{unit}")
+
+
 def _decimal(name: str, suffix: str, digits: int, divisor: int) -> Format:
     """An integer printed as a decimal fraction of a larger unit with ``digits`` places, as printf rounds the double."""
 
@@ -289,7 +301,8 @@ def _build() -> list[Format]:
         _suffixed("count", ""), _suffixed("percent", " %"), _suffixed("celsius", " C"), _suffixed("mhz", " MHz"),
         _suffixed("banks", " bank(s)"), _suffixed("microseconds", " us"), _suffixed("milliseconds", " ms"), _suffixed("width", "x"),
         _divided("mib", " MiB", MIB), _divided("mib_up", " MiB", MIB, up=True), _divided("ns_us", " us", 1000), _divided("khz_mhz", " MHz", 1000),
-        _watts("watts", 0.0), _watts("draw_watts", 1.0), _decimal("millivolts", " mV", 3, 1000), _signed32("int32", ""), _signed32("kbps", " KB/s"),
+        _watts("watts", 0.0), _watts("draw_watts", 1.0), _exactly("sample_watts", " W", 1000), _exactly("sample_seconds", " sec", 1_000_000),
+        _decimal("millivolts", " mV", 3, 1000), _signed32("int32", ""), _signed32("kbps", " KB/s"),
         _hexadecimal("hex", "0x", 0, False), _hexadecimal("hex64", "0x", 16, False), _hexadecimal("hex8", "", 2, True),
         _hexadecimal("hex16", "", 4, True), _hexadecimal("hex32", "", 8, True), _hexadecimal("hex_upper", "", 0, True),
         _hexadecimal("hex8_0x", "0x", 2, True), _hexadecimal("hex16_0x", "0x", 4, True), _hexadecimal("hex32_0x", "0x", 8, True),

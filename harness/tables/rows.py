@@ -14,7 +14,8 @@ ROUTE_KINDS = ("call", "fieldvalue", "slot", "member", "literal", "clock", "sum"
 BASES = ("public", "field", "slot", "assumed", "literal")
 _BASIS = {"call": "public", "fieldvalue": "field", "slot": "slot", "member": "public", "literal": "literal", "clock": "public", "sum": "public",
           "difference": "public"}  # fmt: skip
-_ROUTE_KEYS = frozenset(("args", "out", "scope", "key", "bits", "supported", "gate", "text", "refusal", "basis", "why"))
+_ROUTE_KEYS = frozenset(("args", "out", "scope", "key", "bits", "supported", "gate", "text", "refusal", "summary", "basis", "why"))
+SUMMARIES = ("duration", "count", "max", "min", "avg")
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,7 @@ class Route:
              answers and that is refused gives its code
     refusal  nvmlReturn_t printed for whatever code comes back, None for the code itself
     text     whether the byte array that comes back holds a text
+    summary  what nvidia-smi makes of the samples that come back, one of SUMMARIES; '' elsewhere
     basis    public, field, slot (measured on the driver's branch), assumed (slot or literal carried over from the nearest measured branch)
     why      the evidence, one line, where the header alone is not enough
     """
@@ -51,6 +53,7 @@ class Route:
     supported: str = ""
     gate: tuple[str, int] | None = None
     text: bool = False
+    summary: str = ""
     refusal: int | None = None
     basis: str = "public"
     why: str = ""
@@ -109,6 +112,8 @@ def parse_route(spec: Any, where: str) -> Route:
     basis = str(spec.get("basis", _BASIS[kind]))
     if basis not in BASES:
         raise InputError(f"{where}: unknown basis {basis!r}; it is one of {', '.join(BASES)}")
+    if spec.get("summary", SUMMARIES[0]) not in SUMMARIES:
+        raise InputError(f"{where}: unknown summary {spec['summary']!r}; it is one of {', '.join(SUMMARIES)}")
     bits, gate = spec.get("bits"), spec.get("gate")
     computed = kind in ("sum", "difference")
     return Route(
@@ -123,6 +128,7 @@ def parse_route(spec: Any, where: str) -> Route:
         supported=str(spec.get("supported", "")),
         gate=None if gate is None else (str(gate[0]), int(gate[1])),
         text=spec.get("text") is True,
+        summary=str(spec.get("summary", "")),
         refusal=None if spec.get("refusal") is None else int(spec["refusal"]),
         basis=basis,
         why=str(spec.get("why", "")),

@@ -14,12 +14,15 @@ def names(root: Element) -> tuple[str, ...]:
 
 
 def parse(given: str, root: Element, driver: str) -> tuple[str, ...]:
-    """The sections of ``MEMORY,ECC``; UsageError for one that ``driver`` does not have."""
+    """The sections of ``MEMORY,ECC``; UsageError for one that ``driver`` does not have, and for none at all.
+
+    As every binary takes them: in small letters too, and what is empty between commas says nothing.
+    """
     known = names(root)
-    wanted = tuple(given.split(","))
-    for name in wanted:
+    wanted = tuple(name.upper() for name in given.split(",") if name)
+    for name in wanted or ("",):
         if name not in known:
-            raise UsageError(f"driver {driver} has no section {name!r} of -q{did_you_mean(name, known)}; it has {', '.join(known)}")
+            raise UsageError(f"driver {driver} has no section {name[:40]!r} of -q{did_you_mean(name, known)}; it has {', '.join(known)}")
     return wanted
 
 

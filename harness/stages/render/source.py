@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
+from harness.stages.render import samples
 from harness.stages.render.reading import Place, Raw, Reading
 from harness.tables import rows
 from harness.tables.drivers import WAYS
@@ -101,6 +102,8 @@ class NvmlSource:
         answer = self.answer(route, place)
         if answer.code:
             return Reading(answer.code if route.refusal is None else route.refusal)
+        if route.summary:
+            return Reading(0, samples.SUMMARIES[route.summary](samples.read(answer.out[route.out])))
         return self._picked(route, _member(answer.out, route.out))
 
     def _same_call(self, route: Route) -> bool:

@@ -194,6 +194,7 @@ class Route(Base):
     supported: str | None = None
     gate: list[Any] | None = None
     text: bool | None = None
+    summary: Literal[rows.SUMMARIES] | None = None  # type: ignore[valid-type]
     refusal: int | None = None
     basis: Literal[rows.BASES] | None = None  # type: ignore[valid-type]
     why: str | None = None

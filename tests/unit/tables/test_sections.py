@@ -54,9 +54,12 @@ def test_sections_combine_in_the_order_of_the_text():
 
 
 def test_a_section_that_the_driver_has_not_is_refused_with_the_nearest():
-    assert sections.parse("ECC,POWER", TREE, "1.2") == ("ECC", "POWER")
+    assert sections.parse("ECC,POWER", TREE, "1.2") == sections.parse("ecc,,Power,", TREE, "1.2") == ("ECC", "POWER")
     with pytest.raises(UsageError, match=r"driver 1\.2 has no section 'POWR' of -q \(did you mean 'POWER'\?\); it has POWER, ECC"):
         sections.parse("ECC,POWR", TREE, "1.2")
+    for nothing in ("", ",", "ECC, POWER"):
+        with pytest.raises(UsageError, match="has no section"):
+            sections.parse(nothing, TREE, "1.2")
 
 
 @pytest.mark.parametrize(
