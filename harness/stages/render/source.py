@@ -102,8 +102,6 @@ class NvmlSource:
         answer = self.answer(route, place)
         if answer.code:
             return Reading(answer.code if route.refusal is None else route.refusal)
-        if route.summary:
-            return Reading(0, samples.SUMMARIES[route.summary](samples.read(answer.out[route.out])))
         return self._picked(route, _member(answer.out, route.out))
 
     def _same_call(self, route: Route) -> bool:
@@ -112,6 +110,8 @@ class NvmlSource:
         return gate is not None and (gate.kind, gate.target, gate.args) == (route.kind, route.target, route.args)
 
     def _picked(self, route: Route, value: Any) -> Reading:
+        if route.summary:
+            return Reading(0, samples.SUMMARIES[route.summary](samples.read(value)))
         reading = _value(value.split(b"\0")[0].decode("utf-8", "surrogateescape") if route.text and isinstance(value, bytes) else value)
         if isinstance(reading.raw, int):
             return Reading(0, route.pick(reading.raw))
