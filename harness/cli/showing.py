@@ -17,9 +17,10 @@ from harness.stores.workspace import Workspace
 @click.command("show")
 @click.argument("reference", metavar="REF[:PATH]")
 @click.option("--origin", is_flag=True, help="Say of each reading where it comes from: element, row, route and basis, key, capture.")
+@options.driver
 @options.root
 @options.json_file
-def command(reference: str, origin: bool, root: str | None, json_file: str | None) -> None:
+def command(reference: str, origin: bool, driver: str | None, root: str | None, json_file: str | None) -> None:
     """Say what REF holds; with PATH, the readings that PATH names.
 
     \b
@@ -34,10 +35,11 @@ def command(reference: str, origin: bool, root: str | None, json_file: str | Non
     """  # noqa: D301 - click reads the backspace
     space = Workspace.nearby(root)
     name, path = subjects.split(space, reference)
-    if path is None and not origin:
+    if path is None and not origin and driver is None:
         _facts(space, name, json_file)
         return
-    subject = subjects.read(space, name)
+    subject = subjects.read(space, name, driver)
+    options.tell(subject.told)
     wanted = "**" if path is None else path
     found = readings.find(subject, wanted)
     if json_file != "-":

@@ -12,7 +12,7 @@ from harness.stores import captures, profiles, references
 from harness.stores.workspace import HELP
 from harness.tables import drivers
 from harness.text.document import Document
-from harness.words.errors import InputError
+from harness.words.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +31,7 @@ class Subject:
 
     ``name``: as reports call it; ``printed``: what printed the elements (capture t4-x1_..., file query.xml, render of mine.yaml); ``text``: gives
     them; ``profile``: the profile, for a file the one that it derives into, None where none can be made; ``driver``: None where no driver is told;
-    ``captured``: for a profile of its own, that of the capture it says it is from.
+    ``captured``: for a profile of its own, that of the capture it says it is from; ``told``: of one that is served as another driver.
     """
 
     name: str
@@ -40,6 +40,7 @@ class Subject:
     profile: Profile | None
     driver: Driver | None
     captured: Profile | None = None
+    told: str = ""
 
 
 def split(space: Workspace, reference: str) -> tuple[str, str | None]:
@@ -65,9 +66,16 @@ def read_file(path: Path) -> Source:
     return source.read(content.data, content.name)
 
 
-def read(space: Workspace, name: str) -> Subject:
-    """The subject of REF ``name``.  Raises InputError for one that means nothing, or several boards, and for files that are not sound."""
+def read(space: Workspace, name: str, driver: str | None = None) -> Subject:
+    """The subject of REF ``name``; ``driver``: its profile served as that one.
+
+    Raises InputError for one that means nothing, or several boards, and for files that are not sound; UsageError for a driver of what has no profile.
+    """
     path = file_of(name)
+    if driver is not None:
+        if path is not None:
+            raise UsageError(f"--driver: {name} is what a driver printed; a profile can be served as another")
+        return _retargeted(space, space.locate_profile(name), driver)
     if path is not None:
         return _file(space, path)
     located = None if Path(name).is_file() else space.locate_capture(name)
@@ -110,6 +118,17 @@ def _capture(space: Workspace, name: str) -> Subject:
         return Subject(name, f"capture {name}", lambda: first, profile, driver)
     printed = f"render of {name}, which has answers alone"
     return Subject(name, printed, lambda: source.read(serving.render(path, space).data, printed), profile, driver)
+
+
+def _retargeted(space: Workspace, path: Path, driver: str) -> Subject:
+    """A profile's render as another driver: the elements are that driver's, the keys the profile's."""
+    served = serving.retargeted(path, space, driver)
+    printed = f"render of {path.name} as {served.driver.version}"
+
+    def text() -> Source:
+        return source.read(serving.render(path, space, driver=driver).data, printed)
+
+    return Subject(path.stem, printed, text, served.profile, served.driver, told=served.line)
 
 
 def _profile(space: Workspace, path: Path) -> Subject:

@@ -187,3 +187,11 @@ def test_a_file_that_no_profile_can_be_made_of_is_told_all_the_same(query: Path,
     listed = tmp_path / "list.txt"
     listed.write_text("GPU 6: Tesla T4 (UUID: GPU-00000001-0000-0000-0000-000000000001)\n")
     assert show(capsys, f"{listed}:name") == ["gpu[0]/name: Tesla T4"]
+
+
+def test_a_profile_is_shown_as_another_driver_prints_it(capsys: pytest.CaptureFixture[str]):
+    assert guard.run(["show", f"{T4}:graphics_volt", "--driver", "525", "--origin", "--root", str(ROOT)]) == 0
+    said = capsys.readouterr()
+    assert said.out.splitlines()[0] == "gpu[0]/voltage/graphics_volt: N/A (not_supported)"
+    assert "re-targeted from 595.91.07 to 525.147.05" in said.err
+    assert guard.run(["show", "-", "--driver", "525", "--root", str(ROOT)]) == 2
