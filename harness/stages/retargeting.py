@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from harness.stages import compile as compiling
 from harness.stages import compile_answers, compile_defaults, compile_device
 from harness.tables import drivers, rows
+from harness.tables.layout import ARCHITECTURES
 from harness.words.errors import InputError, UsageError, did_you_mean
 from harness.words.version import DriverVersion
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from harness.tables.drivers import Driver, DriverTree
     from harness.tables.layout import Element
 
+ARCHITECTURE = "architecture"
+"""The key, and the row that later drivers print of it."""
 _FOLLOWS = ("nvml_version", "driver_branch")
 """Keys of ``system`` that name the driver; where they are not given the compiler takes them from its version."""
 
@@ -101,12 +104,26 @@ def retarget(profile: Profile, space: Workspace, wanted: str) -> Retargeted:
         profile,
         system=system,
         answers=kept[0],
-        devices=tuple(_parted(replace(device, answers=mine)) for device, mine in zip(profile.devices, kept[1:], strict=True)),
+        devices=tuple(
+            _aged(_parted(replace(device, answers=mine)), own, driver) for device, mine in zip(profile.devices, kept[1:], strict=True)
+        ),
         origin={name: value for name, value in profile.origin.items() if name != "unmodelled"},
         own_driver=profile.driver_version,
     )
     dropped = sum(map(len, blocks)) - sum(map(len, kept)) + len(unmodelled)
     return Retargeted(served, driver, _lacking(served, own, driver), profile.driver_version, dropped)
+
+
+def _aged(device: Device, own: Driver, driver: Driver) -> Device:
+    """The device with the oldest architecture where it has none because its own driver prints none, and ``driver`` prints none either.
+
+    What stands there was printed of the oldest (`derive_architecture`), and nvidia-smi chooses by it which elements a board gets; refused, the
+    binaries of 460 and 525 choose by whatever memory held.
+    """
+    known = device.state is not None or ARCHITECTURE in device.values or ARCHITECTURE in device.states
+    if known or any(ARCHITECTURE in one.layout.rows() for one in (own, driver)):
+        return device
+    return replace(device, values={**device.values, ARCHITECTURE: min(ARCHITECTURES, key=lambda name: ARCHITECTURES[name])})
 
 
 _PARTS = ("uncorrectable_parity", "uncorrectable_secded")

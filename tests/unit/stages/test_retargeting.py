@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +13,7 @@ from harness.stages import compile as compiling
 from harness.stages import retargeting
 from harness.stages.render import serving
 from harness.stores import profiles
+from harness.stores.profiles import Device
 from harness.stores.workspace import Workspace
 from harness.tables import drivers
 from harness.words.errors import UsageError
@@ -137,3 +140,23 @@ def test_the_image_of_another_driver_is_another_in_the_cache_and_none_that_the_l
     assert compiling.compile_profile(served.profile, served.driver).source is None
     assert serving.apart(T4, served).name == "t4-x1_595.91.07.550.163.01.nvpimg"
     assert serving.apart(T4, serving.retargeted(T4, SPACE, "595.91.07")) == serving.beside(T4)
+
+
+def test_what_follows_from_a_sum_of_zero_is_told_to_a_driver_that_asks_for_the_parts():
+    def served(architecture: str, aggregate: int) -> Mapping[str, Any]:
+        text = HEAD.replace("turing", architecture).replace("595.91.07", "535.54.03")
+        text += f"  ecc: {{mode_current: enabled, sram: {{volatile: {{uncorrectable: 0}}, aggregate: {{uncorrectable: {aggregate}}}}}}}\n"
+        return retargeting.retarget(profiles.parse(text.encode(), "p.yaml"), SPACE, "535").profile.devices[0].values
+
+    assert served("ampere", 0)["ecc.sram.aggregate.uncorrectable_parity"] == 0
+    assert served("ampere", 0)["ecc.sram.threshold_exceeded"] is False
+    assert "ecc.sram.volatile.uncorrectable_secded" not in served("ampere", 3)
+    assert "ecc.sram.volatile.uncorrectable_secded" not in served("turing", 0)
+
+
+def test_a_board_of_a_driver_that_prints_no_architecture_is_served_as_the_oldest_where_none_is_printed():
+    old = replace(profile(), system={**profile().system, "driver_version": "460.39"}, devices=(Device({"name": "Board"}, {}),))
+    assert retargeting.retarget(old, SPACE, "470").profile.devices[0].values["architecture"] == "kepler"
+    assert "architecture" not in retargeting.retarget(old, SPACE, "550").profile.devices[0].values
+    young = replace(old, system={**old.system, "driver_version": "595.91.07"})
+    assert "architecture" not in retargeting.retarget(young, SPACE, "470").profile.devices[0].values
