@@ -161,6 +161,10 @@ class Nvml:
             return self._slot_processes(entry, handle, PROCESS_SHAPES[shape])
         if shape in SAMPLE_ENGINES:
             return self._slot_samples(entry, handle, SAMPLE_ENGINES[shape])
+        if shape == "pci_address":
+            address = self.ffi.new("char[]", TEXT_SIZE)
+            code = int(entry(self.ffi.cast("void *", key), self.ffi.cast("void *", address), self.ffi.NULL))
+            return Answer(code, {} if code else {"value": self.ffi.string(address).decode("ascii")})
         if shape == "handle":
             found = self.ffi.new("nvmlDevice_t *")
             code = int(entry(self.ffi.cast("void *", key), self.ffi.cast("void *", found), self.ffi.cast("void *", 0x22)))

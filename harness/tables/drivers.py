@@ -18,12 +18,14 @@ from harness.words.version import DriverVersion
 from mocklib import fields
 
 ROOT, TEXT_ROOT = "nvidia_smi_log", "nvsmi_log"
-SHAPES = ("u32", "i32", "string", "processes", "processes_unprotected", "process_samples", "process_samples_four", "keyed", "handle", "ok")
+UNKNOWN_ERROR = 999
+SHAPES = ("u32", "i32", "string", "processes", "processes_unprotected", "process_samples", "process_samples_four", "keyed", "handle", "ok",
+          "pci_address")  # fmt: skip
 WAYS = {"processes": ("by_pid", "in_step")}
 """List -> ways in which nvidia-smi reads it, the newest first."""
-_MERGED = ("texts", "field_ids", "slots", "routes", "formats", "escapes", "lists", "text_routes", "text_formats")
-_NODE_KEYS = frozenset(("format", "version", "parent", "seen", "only_seen", "binary", "dtd", "declaration", "texts", "elements", "changes",
-                        "field_ids", "slots", "routes", "formats", "escapes", "lists", "functions", "text", "text_changes", "text_routes",
+_MERGED = ("texts", "handle_texts", "field_ids", "slots", "routes", "formats", "escapes", "lists", "text_routes", "text_formats")
+_NODE_KEYS = frozenset(("format", "version", "parent", "seen", "only_seen", "binary", "dtd", "declaration", "texts", "handle_texts", "elements",
+                        "changes", "field_ids", "slots", "routes", "formats", "escapes", "lists", "functions", "text", "text_changes", "text_routes",
                         "text_formats", "text_column"))  # fmt: skip
 
 
@@ -68,6 +70,7 @@ class Driver:
     functions  functions this version is seen to have although its branch's first release lacks them
     measured   branches whose binaries showed the nodes from the root to this one what they have
     evidence   branch of the binary that showed this node its slots; None where a node changes them without one
+    handle_texts  return code -> why a GPU's handle is not given, where that has other words; a code without any is an unknown error
     text       root of what `-q` prints without `-x`; text_routes, text_forms: as routes and forms, for its rows; text_column: where its colons stand
     """
 
@@ -123,6 +126,10 @@ class Driver:
     def text_of(self, code: int) -> str:
         """The text printed for a return code; a code the binary does not know prints an empty body."""
         return self.texts.get(code, "")
+
+    def handle_text_of(self, code: int) -> str:
+        """Why a GPU's handle is not given, as the line in its place says it."""
+        return self.handle_texts.get(code, self.text_of(UNKNOWN_ERROR))
 
 
 class DriverTree:

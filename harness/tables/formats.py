@@ -89,8 +89,9 @@ def _suffixed(name: str, suffix: str) -> Format:
 
 
 def _divided(name: str, suffix: str, divisor: int, up: bool = False) -> Format:
-    """An integer printed in a larger unit, the rest cut off or (``up``) counted as a whole one."""
+    """An integer printed in a larger unit, the rest cut off or (``up``) counted as a whole one, in the binaries' 64 bits without a sign."""
     extra = divisor - 1 if up else 0
+    most = 2**64
 
     def parse(text: str) -> int:
         if not text.endswith(suffix):
@@ -100,7 +101,11 @@ def _divided(name: str, suffix: str, divisor: int, up: bool = False) -> Format:
             raise ValueError(text)
         return value
 
-    return Format(name, "int", parse, lambda raw: f"{(int(raw) + extra) // divisor}{suffix}")
+    def text(raw: Raw) -> str:
+        whole = int(raw) + extra
+        return f"{(whole % most if up else whole) // divisor % most}{suffix}"
+
+    return Format(name, "int", parse, text)
 
 
 def _watts(name: str, least: float) -> Format:
@@ -299,8 +304,9 @@ def _table() -> dict[str, Format]:
 def _build() -> list[Format]:
     made = [
         _suffixed("count", ""), _suffixed("percent", " %"), _suffixed("celsius", " C"), _suffixed("mhz", " MHz"),
-        _suffixed("banks", " bank(s)"), _suffixed("microseconds", " us"), _suffixed("milliseconds", " ms"), _suffixed("width", "x"),
-        _divided("mib", " MiB", MIB), _divided("mib_up", " MiB", MIB, up=True), _divided("ns_us", " us", 1000), _divided("khz_mhz", " MHz", 1000),
+        _suffixed("banks", " bank(s)"), _suffixed("microseconds", " us"), _suffixed("milliseconds", " ms"), _signed32("width", "x"),
+        _divided("mib", " MiB", MIB), _divided("mib_up", " MiB", MIB, up=True), _divided("ns_us", " us", 1000),
+        _nonzero(_divided("khz_mhz", " MHz", 1000)),
         _watts("watts", 0.0), _watts("draw_watts", 1.0), _exactly("sample_watts", " W", 1000), _exactly("sample_seconds", " sec", 1_000_000),
         _decimal("millivolts", " mV", 3, 1000), _signed32("int32", ""), _signed32("kbps", " KB/s"),
         _hexadecimal("hex", "0x", 0, False), _hexadecimal("hex64", "0x", 16, False), _hexadecimal("hex8", "", 2, True),

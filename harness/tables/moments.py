@@ -12,6 +12,8 @@ _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _CTIME = re.compile(r"(\w{3}) (\w{3}) ([ 0-9][0-9]) ([0-9]{2}):([0-9]{2}):([0-9]{2}) ([0-9]{4})")
 _BBX = re.compile(r"([0-9]{4})/([0-9]{2})/([0-9]{2}) ([0-9]{2}):([0-9]{2}):([0-9]{2})\.([0-9]{3})")
 _BBX_UNIT = 1_000_000
+_PERIOD_YEARS, _PERIOD_DAYS = 400, 146_097
+"""After so many years the calendar is the same again, its weekdays too."""
 
 
 def _days(year: int, month: int, day: int) -> int:
@@ -29,11 +31,13 @@ def _seconds(year: int, month: int, day: int, clock: tuple[int, int, int]) -> in
 
 
 def _split(seconds: int) -> tuple[int, int, int, int, int, int]:
+    """Date and time of a moment; the calendar goes on past the year 9999, as that of the binaries does."""
     import datetime
 
     days, rest = divmod(seconds, 86400)
+    periods, days = divmod(days, _PERIOD_DAYS)
     date = datetime.date(1970, 1, 1) + datetime.timedelta(days=days)
-    return date.year, date.month, date.day, rest // 3600, rest % 3600 // 60, rest % 60
+    return date.year + periods * _PERIOD_YEARS, date.month, date.day, rest // 3600, rest % 3600 // 60, rest % 60
 
 
 def parse_ctime(text: str) -> int:
@@ -48,7 +52,7 @@ def parse_ctime(text: str) -> int:
 def ctime(seconds: int) -> str:
     """Seconds since 1970 in ctime order, as UTC."""
     year, month, day, hour, minute, second = _split(seconds)
-    weekday = _DAYS[(_days(year, month, day) + 3) % 7]
+    weekday = _DAYS[(seconds // 86400 + 3) % 7]
     return f"{weekday} {_MONTHS[month - 1]} {day:2d} {hour:02d}:{minute:02d}:{second:02d} {year}"
 
 

@@ -14,7 +14,7 @@ ROUTE_KINDS = ("call", "fieldvalue", "slot", "member", "literal", "clock", "sum"
 BASES = ("public", "field", "slot", "assumed", "literal")
 _BASIS = {"call": "public", "fieldvalue": "field", "slot": "slot", "member": "public", "literal": "literal", "clock": "public", "sum": "public",
           "difference": "public"}  # fmt: skip
-_ROUTE_KEYS = frozenset(("args", "out", "scope", "key", "bits", "supported", "gate", "text", "refusal", "summary", "basis", "why"))
+_ROUTE_KEYS = frozenset(("args", "out", "scope", "key", "bits", "supported", "gate", "text", "room", "refusal", "summary", "basis", "why"))
 SUMMARIES = ("duration", "count", "max", "min", "avg")
 
 
@@ -24,7 +24,7 @@ class Route:
 
     kind     ``call`` a function of the header, ``fieldvalue`` a field id through nvmlDeviceGetFieldValues, ``slot`` an entry of the private
              table, ``member`` a member of the enclosing list's entry, ``literal`` a state printed without asking, ``clock`` the clock,
-             ``sum`` of the rows that answer, ``difference`` of two rows in the unit printed (nvidia-smi computes these two itself)
+             ``sum`` of the rows that answer (in 64 bits), ``difference`` of two rows in the unit printed (nvidia-smi computes these two itself)
     target   the function's, field id's, slot's or member's name; the state's name for a literal; empty for sum and difference
     operands the rows of a sum or difference
     args     the function's other arguments by header name: a number, or ``$name`` of the enclosing list's entry
@@ -38,6 +38,7 @@ class Route:
     refusal  nvmlReturn_t printed for whatever code comes back, None for the code itself
     text     whether the byte array that comes back holds a text
     summary  what nvidia-smi makes of the samples that come back, one of SUMMARIES; '' elsewhere
+    room     bytes of the buffer that nvidia-smi gives for a text, its end included: a longer one is printed as INSUFFICIENT_SIZE
     basis    public, field, slot (measured on the driver's branch), assumed (slot or literal carried over from the nearest measured branch)
     why      the evidence, one line, where the header alone is not enough
     """
@@ -54,6 +55,7 @@ class Route:
     gate: tuple[str, int] | None = None
     text: bool = False
     summary: str = ""
+    room: int | None = None
     refusal: int | None = None
     basis: str = "public"
     why: str = ""
@@ -129,6 +131,7 @@ def parse_route(spec: Any, where: str) -> Route:
         gate=None if gate is None else (str(gate[0]), int(gate[1])),
         text=spec.get("text") is True,
         summary=str(spec.get("summary", "")),
+        room=None if spec.get("room") is None else int(spec["room"]),
         refusal=None if spec.get("refusal") is None else int(spec["refusal"]),
         basis=basis,
         why=str(spec.get("why", "")),

@@ -49,6 +49,16 @@ static nvmlReturn_t handle_slot(unsigned int index, nvmlDevice_t *out)
     return NVML_SUCCESS;
 }
 
+/* The address of a GPU by its index, in NVML's older spelling, whether its handle is given or not: nvidia-smi names by it a GPU that it cannot ask.
+ * 32 bytes are room on every branch measured; without an address it names the index. */
+static nvmlReturn_t address_slot(unsigned int index, char *out)
+{
+    if (out == NULL || index >= nvp_device_count)
+        return NVML_ERROR_INVALID_ARGUMENT;
+    const struct nvp_device *device = &nvp_devices[index + 1];
+    return nvp_identity_text(device, NVP_F_pci_bus_id_legacy, out, NVML_DEVICE_PCI_BUS_ID_BUFFER_SIZE) ? NVML_SUCCESS : NVML_ERROR_NOT_FOUND;
+}
+
 static nvmlReturn_t answer(const struct nvp_slot *row, void *const given[NVP_SLOT_ARGUMENTS])
 {
     void *second = given[1], *third = given[2];
@@ -56,6 +66,8 @@ static nvmlReturn_t answer(const struct nvp_slot *row, void *const given[NVP_SLO
         return NVML_SUCCESS;
     if (row->shape == NVP_SHAPE_HANDLE)
         return handle_slot((unsigned int)(uintptr_t)given[0], second);
+    if (row->shape == NVP_SHAPE_PCI_ADDRESS)
+        return address_slot((unsigned int)(uintptr_t)given[0], second);
     const struct nvp_device *device = nvp_device_of(given[0]);
     if (device == NULL)
         return NVML_ERROR_INVALID_ARGUMENT;

@@ -38,7 +38,7 @@ def _gpus(source: NvmlSource, place: Place) -> list[Place]:
 
 def _lost(source: NvmlSource, place: Place) -> list[Place]:
     """The GPUs whose handle is not given."""
-    return [Place(None, index) for index, handle in _handles(source, place) if handle is None]
+    return [Place(None, index, {"index": index}) for index, handle in _handles(source, place) if handle is None]
 
 
 def _handed(source: NvmlSource, place: Place) -> list[Place]:

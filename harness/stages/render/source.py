@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from harness.tables.drivers import Driver
     from harness.tables.rows import Route
 
-NOT_SUPPORTED, NOT_FOUND = 3, 6
+NOT_SUPPORTED, NOT_FOUND, INSUFFICIENT_SIZE = 3, 6, 7
+U64 = 2**64 - 1
+BY_INDEX = "pci_address"
+"""Shape of a slot that takes a GPU's index in place of its handle."""
 FIELD_VALUES = "nvmlDeviceGetFieldValues"
 
 
@@ -115,6 +118,8 @@ class NvmlSource:
         reading = _value(value.split(b"\0")[0].decode("utf-8", "surrogateescape") if route.text and isinstance(value, bytes) else value)
         if isinstance(reading.raw, int):
             return Reading(0, route.pick(reading.raw))
+        if route.room is not None and len(rawbytes.encode(str(reading.raw))) >= route.room:
+            return Reading(INSUFFICIENT_SIZE)
         return reading
 
     def _supported(self, route: Route, place: Place) -> int:
@@ -126,13 +131,13 @@ class NvmlSource:
         return 0 if route.pick(int(mask)) else NOT_SUPPORTED
 
     def _computed(self, route: Route, place: Place) -> Reading:
-        """A sum of the rows that answer, or a difference of two rows as they are printed."""
+        """A sum of the rows that answer (INSUFFICIENT_SIZE where 64 bits do not hold it), or a difference of two rows as they are printed."""
         readings = [self.read(operand, place) for operand in route.operands]
         values = [reading.raw for reading in readings if isinstance(reading.raw, int)]
         if not values or (route.kind == "difference" and len(values) < len(readings)):
             return next(reading for reading in readings if not reading.answered)
         if route.kind == "sum":
-            return Reading(0, sum(values))
+            return Reading(0, sum(values)) if sum(values) <= U64 else Reading(INSUFFICIENT_SIZE)
         shown = []
         for operand, value in zip(route.operands, values, strict=True):
             form = self._driver.form(operand)
@@ -155,7 +160,8 @@ class NvmlSource:
         if slot is None:
             return _Nothing()
         key = ("slot", slot.number, route.key, place.index)
-        return self._asked(key, lambda: self._library.slot(slot.number, slot.shape, place.device, route.key))
+        second = place.index if slot.shape == BY_INDEX else route.key
+        return self._asked(key, lambda: self._library.slot(slot.number, slot.shape, place.device, second))
 
     def _asked(self, key: tuple[Any, ...], call: Any) -> Answer:
         if key not in self._answers:

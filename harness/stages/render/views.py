@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from harness.tables.drivers import Driver
 
-NAME, UUID = "name", "uuid"
+NAME, UUID, HANDLE, ADDRESS = "name", "uuid", "gpu.handle", "gpu.address"
 NO_DEVICES = "No devices were found"
 
 
@@ -63,9 +63,15 @@ def listing(driver: Driver, source: Source, verbatim: Mapping[str, tuple[str, st
     shown = [*source.entries("gpus", Place())]
     for place in sorted([*shown, *absent], key=lambda one: one.index or 0):
         if place in absent:
-            lines += [f"{kept[path][0]}\n" for path in (f"error[{absent.index(place)}]",) if path in kept]
+            path = f"error[{absent.index(place)}]"
+            lost = driver.handle_text_of(source.read(HANDLE, place).code)
+            lines.append(f"{kept[path][0] if path in kept else _unable('device handle', lost, source, place)}\n")
             continue
         number, texts = shown.index(place), []
+        named = source.read(NAME, place)
+        if not named.answered:
+            lines.append(f"{_unable('product name', driver.text_of(named.code), source, place)}\n")
+            continue
         for row in (NAME, UUID):
             reading = source.read(row, place)
             texts.append(text_of(driver, row, reading, lenient=lenient))
@@ -74,6 +80,12 @@ def listing(driver: Driver, source: Source, verbatim: Mapping[str, tuple[str, st
         lines.append(f"GPU {place.index}: {texts[0]} (UUID: {texts[1]})\n")
         lines += [f"{kept[path][0]}\n" for path in _migs(number, kept)]
     return Rendering(rawbytes.encode("".join(lines) or f"{NO_DEVICES}\n"), trace)
+
+
+def _unable(what: str, why: str, source: Source, place: Place) -> str:
+    """The line in the place of a GPU that is not known well enough to be listed (binaries 340 to 555): by its address, else by its index."""
+    address = source.read(ADDRESS, place).raw
+    return f"Unable to determine the {what} for gpu {place.index if address is None else address}: {why}"
 
 
 def _migs(gpu: int, kept: Mapping[str, tuple[str, str]]) -> list[str]:

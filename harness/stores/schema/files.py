@@ -195,6 +195,7 @@ class Route(Base):
     gate: list[Any] | None = None
     text: bool | None = None
     summary: Literal[rows.SUMMARIES] | None = None  # type: ignore[valid-type]
+    room: int | None = None
     refusal: int | None = None
     basis: Literal[rows.BASES] | None = None  # type: ignore[valid-type]
     why: str | None = None
@@ -229,6 +230,7 @@ class Node(Base):
     dtd: str | None = None
     declaration: str | None = None
     texts: dict[int, str | None] | None = None
+    handle_texts: dict[int, str | None] | None = None
     elements: list[NamedElement] | None = None
     changes: Changes | None = None
     field_ids: dict[str, Count | None] | None = None

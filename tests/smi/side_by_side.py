@@ -1,0 +1,154 @@
+"""One profile, every binary: what nvidia-smi prints of it and what the builtin renderer does, in one process."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from harness.stages import binaries, smi
+from harness.stages import compile as compiling
+from harness.stages.render import serving, views
+from harness.stages.render.session import BoundLibrary, Given
+from harness.stages.render.source import NvmlSource
+from harness.stores import profiles
+from harness.stores.profiles import Profile
+from harness.stores.workspace import Workspace
+from harness.tables import drivers
+from harness.tables.drivers import Driver
+from mocklib import binding, image
+from mocklib.spec import ImageSpec
+
+ROOT = Path(__file__).resolve().parents[2]
+SECOND_NS = 1_000_000_000
+LIMIT_S = 20.0
+CLOCK = re.compile(rb"(?m)^(\t<timestamp>|Timestamp +: ).*$")
+"""The one line that is the host's clock in what a binary prints."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A view in which binary and builtin print other bytes, or the binary ends otherwise than it does of its own will."""
+
+    branch: int
+    view: str
+    real: bytes
+    builtin: bytes
+    status: int = 0
+
+    def __str__(self) -> str:
+        lines = list(zip(self.real.split(b"\n"), self.builtin.split(b"\n"), strict=False))
+        number = next((place for place, (one, other) in enumerate(lines) if one != other), len(lines))
+        shown = [f"  {side} {text!r}" for side, data in (("binary ", self.real), ("builtin", self.builtin))
+                 for text in data.split(b"\n")[number : number + 3]]  # fmt: skip
+        ended = f", exit status {self.status}" if self.status else ""
+        return f"{self.branch}, view {self.view}{ended}, line {number + 1}:\n" + "\n".join(shown)
+
+
+class Remembering:
+    """A library that is asked each question once: views of one image share the answers."""
+
+    def __init__(self, library: BoundLibrary) -> None:
+        self._library = library
+        self._known: dict[Any, Any] = {}
+
+    def _asked(self, key: Any, ask: Any) -> Any:
+        if key not in self._known:
+            self._known[key] = ask()
+        return self._known[key]
+
+    def call(self, name: str, device: Any = None, args: Mapping[str, Any] | None = None) -> Given:
+        """As ``source.Library``."""
+        return self._asked((name, device, *(args or {}).items()), lambda: self._library.call(name, device, args))  # type: ignore[no-any-return]
+
+    def field_value(self, device: Any, identifier: int, scope: int) -> Given:
+        """As ``source.Library``."""
+        return self._asked((identifier, scope, device), lambda: self._library.field_value(device, identifier, scope))  # type: ignore[no-any-return]
+
+    def slot(self, number: int, shape: str, device: Any = None, key: int | None = None) -> Given:
+        """As ``source.Library``."""
+        return self._asked((number, shape, device, key), lambda: self._library.slot(number, shape, device, key))  # type: ignore[no-any-return]
+
+    def handle(self, index: int) -> Any:
+        """As ``source.Library``."""
+        return self._asked(index, lambda: self._library.handle(index))
+
+
+class Pairs:
+    """The binaries at hand, and the mock library open in this process; ``folder`` holds one image at a time."""
+
+    def __init__(self, paths: Mapping[int, Path], library: Path, folder: Path) -> None:
+        self.tree = drivers.load(ROOT)
+        self.binaries = dict(paths)
+        self.versions = {branch: binaries.version_of(path, library) for branch, path in paths.items()}
+        self.folder = folder
+        self._nvml = binding.open_library(library)
+        self._specs = {branch: self._compiled(_empty(), version) for branch, version in self.versions.items()}
+
+    def _compiled(self, profile: Profile, version: str) -> ImageSpec:
+        system = {**profile.system, "driver_version": version}
+        return compiling.compile_profile(replace(profile, system=system), self.tree.resolve(version))
+
+    def specs(self, document: Mapping[str, Any]) -> Iterator[tuple[int, ImageSpec]]:
+        """The image's content of a profile for each branch: compiled once, then given the driver's own ids, slots and gates."""
+        profile = profiles.parse(profiles.dump(document).encode(), "drawn")
+        own = self._compiled(profile, next(iter(self.versions.values())))
+        named = {"system.driver_version", "system.nvml_version", "system.driver_branch"}
+        cuda = {name: value for name, value in own.system.items() if name not in named}
+        for branch, empty in self._specs.items():
+            yield branch, replace(own, system={**empty.system, **cuda}, field_ids=empty.field_ids, slots=empty.slots, gates=empty.gates)
+
+    def differences(self, document: Mapping[str, Any], wanted: tuple[str, ...], branches: tuple[int, ...] = ()) -> Iterator[Difference]:
+        """The views in which a binary and builtin differ; ``branches``: of these alone."""
+        for branch, spec in self.specs(document):
+            if not branches or branch in branches:
+                yield from self._of(branch, spec, wanted)
+
+    def _of(self, branch: int, spec: ImageSpec, wanted: tuple[str, ...]) -> Iterator[Difference]:
+        path = self.folder / "drawn.img"
+        image.write(path, image.pack(spec))
+        driver = self.tree.resolve(self.versions[branch])
+        builtin = self.builtin(path, driver, spec.clock.at_ns // SECOND_NS, wanted)
+        for view in wanted:
+            run = self.real(branch, path, view)
+            real, other = (CLOCK.sub(b"", data, count=1) for data in (run.stdout, builtin[view]))
+            if real != other or run.status < 0 or run.stderr:
+                yield Difference(branch, view, real + run.stderr, other, run.status)
+
+    def real(self, branch: int, path: Path, view: str) -> smi.SmiRun:
+        """What the binary of ``branch`` gives of an image."""
+        variables = {"NVPARITY_IMAGE": str(path), "MOCK_NVML_STATE": str(self.folder / "real.state")}
+        library = serving.library(self.versions[branch])
+        arguments = binaries.arguments_of(view)
+        return smi.run_smi(self.binaries[branch], arguments, library=library, variables=variables, limit_s=LIMIT_S)
+
+    def builtin(self, path: Path, driver: Driver, now: int, wanted: tuple[str, ...]) -> dict[str, bytes]:
+        """What the builtin renderer gives of an image, by view."""
+        os.environ["NVPARITY_IMAGE"] = str(path)
+        os.environ["MOCK_NVML_STATE"] = str(self.folder / "builtin.state")
+        code = self._nvml.init()
+        assert code == 0, f"nvmlInit_v2 answers {code}"
+        try:
+            library = Remembering(BoundLibrary(self._nvml))
+            seen = {view: views.seen_by(view, driver) for view in wanted}
+            return {view: views.render(view, seen[view], NvmlSource(library, seen[view], now)).data for view in wanted}
+        finally:
+            self._nvml.shutdown()
+
+
+def _empty() -> Profile:
+    return profiles.parse(b'version: "1"\nsystem: {driver_version: "550.163.01", num_devices: 1}\n', "empty")
+
+
+def open_pairs(paths: Mapping[int, Path], library: Path) -> Pairs:
+    """The pairs, with a folder in memory where there is one."""
+    return Pairs(paths, library, Path(tempfile.mkdtemp(prefix="nvparity-drawn-", dir="/dev/shm" if Path("/dev/shm").is_dir() else None)))
+
+
+def workspace() -> Workspace:
+    """The repository's own."""
+    return Workspace(ROOT)
