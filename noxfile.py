@@ -76,7 +76,7 @@ nox.options.stop_on_first_error = False
 
 PROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
 OLDEST_GLIBC = "2.17"  # what the recorder's library is linked for; the oldest platform tag of recorder_folder.py
-MARKED_SESSIONS = ("bench", "faults", "blind", "sanitize", "recorder")
+MARKED_SESSIONS = ("bench", "faults", "blind", "sanitize", "recorder", "gate")
 
 
 # ---------------------------------------------------------------- the shared environment and library
@@ -149,7 +149,7 @@ def types(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """The test suite on two workers; what another session runs (bench, faults, blind, sanitize; smi once NVPARITY_SMI is set) is left to it."""
+    """The test suite on two workers; what another session runs (parity, bench, faults, blind, ...; smi once NVPARITY_SMI is set) is left to it."""
     left_out = [*MARKED_SESSIONS, *(["smi"] if os.environ.get("NVPARITY_SMI") else [])]
     pytest(session, "-n", "2", "--dist", "worksteal", "-m", f"not ({' or '.join(left_out)})")
 

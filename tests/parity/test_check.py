@@ -48,6 +48,7 @@ def test_a_board_is_byte_equal_with_nothing_ruled_out_and_nothing_unmodelled(nam
     assert case.baselines == {"L": "equal"}
 
 
+@pytest.mark.gate
 def test_every_committed_capture_reaches_parity():
     space = Workspace(ROOT)
     names = space.ids()

@@ -18,8 +18,10 @@ from harness.text import answers
 from mocklib import fields
 from mocklib.answers import Asked, Gpu, Recording
 from mocklib.binding import Answer
+from tests.parity.proved import FULL
 from tests.stubs import building
 
+STUBS = [(2, 3, "580.105.08"), (3, 1, "470.74"), (6, 1, "595.91.07"), *([(1, 1, "580.105.08"), (5, 1, "535.274.02")] if FULL else [])]
 
 @pytest.fixture(scope="module")
 def space(repository: Path) -> Workspace:
@@ -49,9 +51,7 @@ def lacking(branch: int) -> frozenset[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("seed", "gpus", "driver"), [(1, 1, "580.105.08"), (2, 3, "580.105.08"), (3, 1, "470.74"), (5, 1, "535.274.02"), (6, 1, "595.91.07")]
-)
+@pytest.mark.parametrize(("seed", "gpus", "driver"), STUBS)
 def test_the_mock_of_a_recording_answers_as_the_library_did(
     nvml_stub: Callable[..., Path], space: Workspace, tmp_path: Path, seed: int, gpus: int, driver: str
 ) -> None:
