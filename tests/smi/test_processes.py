@@ -137,7 +137,7 @@ NAMES = {
     "/opt/<a> & \"b\" 'c'": "/opt/&lt;a&gt; &amp; &quot;b&quot; &apos;c&apos;",
     "led and trailed ": "led and trailed ",
     "/opt/\uf7ff\uf780": "/opt/\udcff\udc80",
-    "x" * 4095: "x" * 4095,
+    "x" * 4096: "x" * 4096,
 }
 """Name in a profile (bytes that are no UTF-8 as private-use characters) -> how it is printed."""
 
@@ -145,7 +145,8 @@ NAMES = {
 @pytest.mark.parametrize("branch", PRINTED)
 def test_a_name_is_printed_with_entities_and_else_as_it_is(ask: Ask, branch: int) -> None:
     found = printed(ask(branch, [{"pid": pid, "name": name} for pid, name in enumerate(NAMES, 1)], "-q", "-x"))
-    assert [entry["process_name"] for entry in found] == list(NAMES.values())
+    room = 4096 if branch < 525 else 4095  # an entry of the private list holds its name, and the byte that ends it, in 4096
+    assert [entry["process_name"] for entry in found] == [name[:room] for name in NAMES.values()]
 
 
 @pytest.mark.parametrize("branch", TYPED)
