@@ -100,17 +100,25 @@ def device_fields() -> dict[str, FieldDef]:
 
 
 @functools.cache
-def since() -> dict[str, tuple[int, int | None]]:
-    """Every function: name -> (first driver branch seen to have it, last branch or None), sorted by name; the order numbers the functions."""
+def since() -> dict[str, tuple[tuple[int, ...], ...]]:
+    """Every function: name -> the drivers from which on a library exports it, no longer does, does again ...; the order numbers the functions.
+
+    A driver is the numbers of its version, or its branch alone: (535,) comes before (535, 54, 3).
+    """
     document = load_yaml(TABLES / "since.yaml")["functions"]
-    spans = {name: (span, None) if isinstance(span, int) else (span[0], span[1]) for name, span in document.items()}
+    spans = {name: tuple(map(_driver, entry if isinstance(entry, list) else [entry])) for name, entry in document.items()}
     return dict(sorted(spans.items()))
 
 
-def exported(branch: int) -> frozenset[str]:
-    """The functions that the library of a driver branch exports; one older than the table's oldest is taken for that."""
-    branch = max(branch, min(first for first, _ in since().values()))
-    return frozenset(name for name, (first, last) in since().items() if first <= branch and (last is None or branch <= last))
+def _driver(entry: int | str) -> tuple[int, ...]:
+    """A branch, or the text of a version, as numbers."""
+    return tuple(int(part) for part in str(entry).split("."))
+
+
+def exported(version: tuple[int, ...]) -> frozenset[str]:
+    """The functions that the library of a driver exports, by the numbers of its version; one older than the table's oldest is taken for that."""
+    driver = max(version, min(first for first, *_ in since().values()))
+    return frozenset(name for name, changes in since().items() if sum(change <= driver for change in changes) % 2)
 
 
 @functools.cache

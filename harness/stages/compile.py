@@ -103,13 +103,8 @@ def _slots(driver: Driver) -> list[Slot]:
 
 
 def gates(driver: Driver) -> dict[str, int]:
-    """Functions that the driver's branch does not have yet: they answer FUNCTION_NOT_FOUND before anything else (ledger g6)."""
-    branch = max(driver.version.branch, _OLDEST)
-    return {name: FUNCTION_NOT_FOUND for name, (first, _) in fields.since().items() if first > branch and name not in driver.functions}
-
-
-_OLDEST = 470
-"""The since-table's 470 stands for 470 and everything older."""
+    """Functions that the driver's library does not export: they answer FUNCTION_NOT_FOUND before anything else (ledger g6)."""
+    return {name: FUNCTION_NOT_FOUND for name in fields.since() if name not in driver.exports}
 
 
 def _clock(profile: Profile) -> Clock:

@@ -67,7 +67,7 @@ class Driver:
     escapes    row id -> ``none`` for texts printed without XML escapes
     lists      name of a list -> how it is read, one of WAYS.  ``processes``: which of them the MPS list marks, ``by_pid`` those it names,
                ``in_step`` as far as its pids, compared with each process in turn, are those of other lists, too
-    functions  functions this version is seen to have although its branch's first release lacks them
+    functions  functions this version is seen to have although nothing else shows that its library exports them
     measured   branches whose binaries showed the nodes from the root to this one what they have
     evidence   branch of the binary that showed this node its slots; None where a node changes them without one
     handle_texts  return code -> why a GPU's handle is not given, where that has other words; a code without any is an unknown error
@@ -113,7 +113,7 @@ class Driver:
     @property
     def exports(self) -> frozenset[str]:
         """The functions that this driver's own library exports."""
-        return fields.exported(self.version.branch) | self.functions
+        return fields.exported(self.version.parts) | self.functions
 
     def form(self, row: str) -> formats.Format:
         """The format this driver prints a row in."""
@@ -220,7 +220,8 @@ class DriverTree:
                 table.update(node.spec.get(name, {}))
                 for gone in [key for key, value in table.items() if value is None]:
                     del table[gone]
-            functions.update(map(str, node.spec.get("functions", ())))
+            if node.version <= version:  # an older driver may stand below a newer one, whose library it has not
+                functions.update(map(str, node.spec.get("functions", ())))
             if "binary" in node.spec or "slots" in node.spec:
                 evidence = DriverVersion(str(node.spec["binary"])).branch if "binary" in node.spec else None
                 measured |= set() if evidence is None else {evidence}
