@@ -115,6 +115,7 @@ def _driver(entry: int | str) -> tuple[int, ...]:
     return tuple(int(part) for part in str(entry).split("."))
 
 
+@functools.lru_cache(maxsize=256)
 def exported(version: tuple[int, ...]) -> frozenset[str]:
     """The functions that the library of a driver exports, by the numbers of its version; one older than the table's oldest is taken for that."""
     driver = max(version, min(first for first, *_ in since().values()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -171,7 +171,8 @@ class DriverTree:
         if wanted.text == known.version.text:
             return known
         assumed = wanted.text not in self.nodes[node].seen and wanted != node
-        routes, text_routes = (_based(table, wanted.branch in known.measured) for table in (known.routes, known.text_routes))
+        exports = fields.exported(wanted.parts) | known.functions
+        routes, text_routes = (_based(table, wanted.branch in known.measured, exports) for table in (known.routes, known.text_routes))
         return replace(known, version=wanted, assumed=assumed, routes=routes, text_routes=text_routes)
 
     def measured(self, branch: int) -> Driver | None:
@@ -227,24 +228,39 @@ class DriverTree:
                 measured |= set() if evidence is None else {evidence}
             plain.update({name: str(node.spec[name]) for name in ("dtd", "declaration", "text_column") if name in node.spec})
         where = self.nodes[version].where
+        exports = fields.exported(version.parts) | functions
         assert layout is not None
         return Driver(
             version, version, False, layout, plain.get("dtd", ""), plain.get("declaration", ""),
             {int(code): str(text) for code, text in merged["texts"].items()},
             {str(name): int(number) for name, number in merged["field_ids"].items()},
             {str(name): _slot(name, spec, where) for name, spec in merged["slots"].items()},
-            _based(_routes(layout, merged["routes"], where), version.branch in measured), merged["formats"], merged["escapes"],
+            _based(_routes(layout, merged["routes"], where), version.branch in measured, exports), merged["formats"], merged["escapes"],
             frozenset(functions), frozenset(measured), evidence, text,
-            _based(_routes(text, {**merged["routes"], **merged["text_routes"]}, where), version.branch in measured),
+            _based(_routes(text, {**merged["routes"], **merged["text_routes"]}, where), version.branch in measured, exports),
             {**merged["formats"], **merged["text_formats"]}, int(plain.get("text_column", 0)),
             {str(name): _list(name, way, where) for name, way in merged["lists"].items()},
         )  # fmt: skip
 
 
-def _based(routes: Mapping[str, rows.Route], measured: bool) -> Mapping[str, rows.Route]:
-    """``routes`` with what those through the private table rest on: ``slot`` where a binary of the driver's branch was ``measured``, else assumed."""
+def _based(routes: Mapping[str, rows.Route], measured: bool, exports: Collection[str]) -> Mapping[str, rows.Route]:
+    """``routes`` as a driver has them.
+
+    Those through the private table rest on ``slot`` where a binary of the driver's branch was ``measured``, else they are assumed.  Those through a
+    function ask the newest of its versions that is not newer and that the driver's library ``exports``, as nvidia-smi of each branch does.
+    """
     basis = "slot" if measured else "assumed"
-    return {row: replace(route, basis=basis) if route.kind == "slot" else route for row, route in routes.items()}
+    found = {row: replace(route, basis=basis) if route.kind == "slot" else route for row, route in routes.items()}
+    return {row: replace(route, target=_version_of(route.target, exports)) if route.kind == "call" else route for row, route in found.items()}
+
+
+def _version_of(function: str, exports: Collection[str]) -> str:
+    """``nvmlDeviceGetPciInfo_v2`` for ``nvmlDeviceGetPciInfo_v3`` where that is the newest that is exported; the name itself where none is."""
+    base, mark, number = function.partition("_v")
+    if function in exports or not mark or not number.isdecimal():
+        return function
+    older = [f"{base}_v{version}" for version in range(int(number) - 1, 1, -1)]
+    return next((name for name in (*older, base) if name in exports), function)
 
 
 def _slot(name: str, spec: Any, where: str) -> SlotDef:
