@@ -171,9 +171,10 @@ class DriverTree:
         if wanted.text == known.version.text:
             return known
         assumed = wanted.text not in self.nodes[node].seen and wanted != node
-        exports = fields.exported(wanted.parts) | known.functions
+        functions = frozenset() if wanted < node else known.functions  # what a newer driver has says nothing of an older one
+        exports = fields.exported(wanted.parts) | functions
         routes, text_routes = (_based(table, wanted.branch in known.measured, exports) for table in (known.routes, known.text_routes))
-        return replace(known, version=wanted, assumed=assumed, routes=routes, text_routes=text_routes)
+        return replace(known, version=wanted, assumed=assumed, routes=routes, text_routes=text_routes, functions=functions)
 
     def measured(self, branch: int) -> Driver | None:
         """The newest node of ``branch`` whose private table a binary of that branch showed; None where no binary was at hand."""

@@ -10,16 +10,18 @@ from pathlib import Path
 
 import pytest
 
+from harness.tables import drivers
 from harness.text import answers
-from mocklib import asking, fields, getters
+from mocklib import asking, getters
 from mocklib.answers import RETURN_CODES
+from mocklib.gen import since
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize("branch", [470, 525, 535, 550, 555])
-def test_a_library_of_the_vendor_lacks_what_its_branch_lacks(smi_binary: Callable[[int], Path], branch: int) -> None:
-    library = smi_binary(branch).parent / "lib" / "libnvidia-ml.so.1"
+@pytest.mark.parametrize("version", since.LIBRARIES)
+def test_a_library_of_the_vendor_lacks_what_its_branch_lacks(smi_binary: Callable[[int], Path], version: str) -> None:
+    library = smi_binary(int(version.partition(".")[0])).parent / "lib" / "libnvidia-ml.so.1"
     if not library.exists():
         pytest.skip("the binary's own library is not beside it")
     command = [sys.executable, "-m", "tests.smi.asked", str(library)]
@@ -29,9 +31,9 @@ def test_a_library_of_the_vendor_lacks_what_its_branch_lacks(smi_binary: Callabl
     assert RETURN_CODES[int(done.stderr)] in {"DRIVER_NOT_LOADED", "LIB_RM_VERSION_MISMATCH", "UNKNOWN"}
     found = answers.load(done.stdout, "answers.txt")
     lacking = {asked.function for asked, answer in found.items() if answer.missing}
-    spans = {name: fields.since()[name] for name in getters.asked_functions()}
-    assert lacking == {name for name, (first, last) in spans.items() if branch < first or branch > (last or branch)}
-    assert {asked.function for asked in found} - lacking == {name for name in spans if name not in lacking and not asking.is_of_gpu(name)} - unasked()
+    known = set(getters.asked_functions())
+    assert lacking == known - drivers.load().resolve(version).exports
+    assert {asked.function for asked in found} - lacking == {name for name in known - lacking if not asking.is_of_gpu(name)} - unasked()
 
 
 def unasked() -> set[str]:

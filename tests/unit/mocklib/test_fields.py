@@ -38,10 +38,10 @@ def test_a_wrong_entry_is_named(entry: dict[str, str], said: str) -> None:
 def test_functions_are_numbered_by_name_and_first_seen_on_a_branch() -> None:
     since = fields.since()
     assert list(since) == sorted(since)
-    assert since["nvmlDeviceGetMemoryInfo_v2"] == (515, None)
-    assert since["nvmlDeviceGetPlatformInfo"] == (570, None)
-    assert since["nvmlRetry_NvRmControl"] == (470, 525)
-    assert since["nvmlDeviceCcuGetStreamState"] == (525, 530)
+    assert since["nvmlDeviceGetMemoryInfo_v2"] == ((510,),)
+    assert since["nvmlDeviceGetPlatformInfo"] == ((570,),)
+    assert since["nvmlRetry_NvRmControl"] == ((460,), (535,))
+    assert since["nvmlDeviceGetComputeRunningProcesses_v3"] == ((510,), (535, 98), (535, 104))
     assert fields.function_index()[list(since)[5]] == 5
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from mocklib import fields
 from mocklib.fields import TableError
-from mocklib.gen import emit, handlers, since
+from mocklib.gen import emit, handlers
 from mocklib.gen.arguments import arguments_of, required_pointers
 from mocklib.gen.header import HeaderMissingError, Param, Type, find_header, parse
 
@@ -134,21 +134,6 @@ def test_things_a_mock_has_none_of_are_invalid_or_not_found(header: Any) -> None
 def test_a_wrong_entry_is_named(header: Any, name: str, entry: dict[str, Any], said: str) -> None:
     with pytest.raises(TableError, match=rf"functions/test.yaml: {name}: .*{said}"):
         handlers._Checker(header.functions[name], header, "test.yaml").handler(entry)
-
-
-def test_since_takes_the_first_branch_and_says_when_a_name_is_gone() -> None:
-    branches = {470: {"a", "old"}, 525: {"a", "b", "gone"}, 580: {"a", "b", "c"}}
-    declared = {525: {"a", "b", "gone"}, 580: {"a", "b", "c"}}
-    assert since.spans(branches, declared, {470}) == {"a": (470, None), "b": (525, None), "c": (580, None), "gone": (525, 525), "old": (470, None)}
-
-
-def test_since_reads_headers_and_lists_and_refuses_other_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "nvml.h").write_text(f"{RETURNS} nvmlOne(void);\nDEPRECATED(12.0) {RETURNS} nvmlTwo(int a);\n", encoding="ascii")
-    (tmp_path / "names.txt").write_text("nvmlThree\n", encoding="ascii")
-    assert since.main([f"550={tmp_path / 'nvml.h'}", f"525={tmp_path / 'names.txt'}", "without=nvmlTwo"]) == 0
-    rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  ")]
-    assert rows == ["  nvmlOne: 550", "  nvmlThree: [525, 525]"]
-    assert since.main(["550"]) == since.main([]) == since.main([f"x={tmp_path / 'nvml.h'}"]) == 2
 
 
 def test_a_missing_header_names_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -23,7 +23,6 @@ ONE_IMPORTER = {
 # module -> what it starts
 STARTERS = {
     "mocklib/build.py": "the C compiler",
-    "mocklib/gen/since.py": "nm, to read the exports of a real library (a maintainer's tool; nothing imports it)",
     "harness/stages/smi.py": "the real nvidia-smi",
     "harness/stages/running.py": "the user's own command",
     "harness/stages/child.py": "this package's own renderer and asker, each in a process of its own",
