@@ -252,9 +252,11 @@ def proofs(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def smi(session: nox.Session) -> None:
-    """Fetch the real nvidia-smi binaries from Debian non-free into build/smi, then run the tests that use them."""
+    """Fetch the ten real nvidia-smi binaries from Debian non-free into build/smi, or take those of NVPARITY_SMI; then run the tests that use them."""
     python = environment(session, "test")
-    home = os.environ.get("NVPARITY_SMI") or str(BUILD / "smi")
-    run(session, python, "-m", "tests.smi.fetch", home)
     built = library(session, python)
+    home = os.environ.get("NVPARITY_SMI") or str(BUILD / "smi")
+    program = [home] if pathlib.Path(home).is_file() else []
+    home = str(BUILD / "smi-given") if program else home
+    run(session, python, "-m", "tests.smi.fetch", *program, home, NVPARITY_LIBRARY=built)
     run(session, python, "-m", "pytest", "-n", "2", "-m", "smi", "tests", *session.posargs, NVPARITY_LIBRARY=built, NVPARITY_SMI=home)

@@ -53,8 +53,8 @@ LACKED = {
 DECLARED = re.compile(r"^\s*(?:nvmlReturn_t|const\s+DECLDIR\s+char\s*\*|const\s+char\s*\*)\s+(?:DECLDIR\s+)?(nvml[A-Z]\w*)\s*\(", re.MULTILINE)
 DEPRECATED = re.compile(r"\bnvmlReturn_t\s+DECLDIR\s+(nvml[A-Z]\w*)\s*\(")
 LOOKED_UP = re.compile(r"""_nvmlGetFunctionPointer\(\s*["'](nvml[A-Z]\w*)["']""")
-HEADER = """# Which drivers' libraries export each function, made by python -m mocklib.gen.since from ten libraries, the headers of the CUDA releases and
-# releases of nvidia-ml-py; the tool names each input.
+HEADER = """# Which drivers' libraries export each function, made by python -m mocklib.gen.since from ten libraries, the headers of the CUDA
+# releases and releases of nvidia-ml-py; the tool names each input.
 # name: first driver; or name: [first, gone, again, ...]: exported from the first on, from the second on no longer, and so on.
 # A number is a whole branch, a quoted version a release within one.  340 stands for "340 or older": older libraries were not read.
 # Between two inputs a name counts from the later one on: what a version without evidence has besides stands in its driver node (functions).
@@ -69,7 +69,10 @@ class InputMissingError(Exception):
 
 @dataclass(frozen=True)
 class Evidence:
-    """What one input says: ``names`` are there in driver ``version``; ``lacks``: names that are not (None: all that some header declares, or all)."""
+    """What one input of a ``kind`` (library, header, binding, report) says: ``names`` are there in driver ``version``, ``lacks`` are not.
+
+    What a library or a header does not name is not there either; a binding or a report says nothing of other names.
+    """
 
     version: Version
     names: frozenset[str]

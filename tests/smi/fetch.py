@@ -1,8 +1,11 @@
-"""Fetch real nvidia-smi binaries from Debian's non-free archive: ``python -m tests.smi.fetch FOLDER``.
+"""Fetch and check the real nvidia-smi binaries of ten driver branches: ``python -m tests.smi.fetch FOLDER``.
 
-Makes FOLDER/<branch>/nvidia-smi and FOLDER/<branch>/lib/libnvidia-ml.so.1 and writes what they are to FOLDER/MANIFEST.tsv.  Packages are
-downloaded and unpacked, never installed: apt gets state folders and a sources file of its own in FOLDER/apt, and the archive's address is the one
-that the machine's own apt uses.  A branch that the archive has no longer is reported, and only a branch the tests need is an error.
+``python -m tests.smi.fetch PROGRAM FOLDER`` takes the one binary PROGRAM in their place.
+
+Makes FOLDER/<branch>/nvidia-smi and FOLDER/<branch>/lib/libnvidia-ml.so.1 from Debian's non-free archive and writes what they are to
+FOLDER/MANIFEST.tsv.  Packages are downloaded and unpacked, never installed: apt gets state folders and a sources file of its own in FOLDER/apt, the
+archive's address is the one that the machine's own apt uses, and apt checks each package by the archive's signature.  A folder that holds binaries
+and no manifest is its owner's: it is checked and nothing is fetched into it.
 """
 
 from __future__ import annotations
@@ -11,13 +14,17 @@ import hashlib
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from harness.stages import libraries
+from harness.words.errors import MissingError
+from tests.smi.checking import Checked, CheckError, check, version
 
 EXIT_ENVIRONMENT = 4
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 SUITES = ("bookworm", "sid", "experimental")
-NEEDED = (470, 550)
 
 
 @dataclass(frozen=True)
@@ -84,6 +91,9 @@ class Apt:
             "Dir::State::lists": (home / "lists").resolve(),
             "Dir::Cache": (home / "cache").resolve(),
             "APT::Sandbox::User": "root",
+            "APT::Get::AllowUnauthenticated": "false",  # whatever the machine's own settings allow
+            "Acquire::AllowInsecureRepositories": "false",
+            "Acquire::AllowDowngradeToInsecureRepositories": "false",
             "Acquire::Languages": "none",
             "Acquire::Check-Valid-Until": "false",  # a mirror may lag behind; signatures still hold, and hashes are written down
             "Acquire::Retries": "3",
@@ -148,39 +158,99 @@ def fetch_branch(apt: Apt, branch: Branch, home: Path) -> list[str] | None:
     return [str(branch.number), *program, sha256(package), sha256(target / "nvidia-smi"), sha256(target / "lib" / "libnvidia-ml.so.1")]
 
 
-def fetch(home: Path) -> list[str]:
-    """Fetch what ``home`` lacks; one line of text a branch.  FetchError where a needed branch cannot be had."""
+HEADER = ("branch", "package", "version", "sha256 of the package", "sha256 of nvidia-smi", "sha256 of libnvidia-ml.so.1")
+
+
+def fetch(home: Path) -> dict[str, list[str]]:
+    """Fetch what ``home`` lacks; branch -> its line of the manifest.  FetchError, when all others are there, where the archive has not a branch."""
     manifest = home / "MANIFEST.tsv"
     known = {line.split("\t")[0]: line.split("\t") for line in manifest.read_text().splitlines()[1:]} if manifest.exists() else {}
     known = {number: row for number, row in known.items() if (home / number / "nvidia-smi").exists()}
-    given = [path for path in home.glob("[0-9]*/nvidia-smi") if path.parent.name not in known]  # put there by someone else: left alone
-    known |= {path.parent.name: [path.parent.name, "(given)", "-", "-", sha256(path), "-"] for path in given}
-    missing = [branch for branch in BRANCHES if str(branch.number) not in known]
-    if missing:
-        if not KEYRING.exists():
-            raise FetchError(f"{KEYRING} is missing: apt-get install -y debian-archive-keyring")
-        apt = Apt(home / "apt")
-        apt.update()
-        for branch in missing:
-            line = fetch_branch(apt, branch, home)
-            if line is not None:
-                known[line[0]] = line
-            elif branch.number in NEEDED:
-                raise FetchError(f"the archive has no nvidia-smi of branch {branch.number} ({', '.join(branch.programs)} in {', '.join(SUITES)})")
-    header = ["branch", "package", "version", "sha256 of the package", "sha256 of nvidia-smi", "sha256 of libnvidia-ml.so.1"]
+    wanted = [branch for branch in BRANCHES if str(branch.number) not in known]
+    if not wanted:
+        return known
+    if not KEYRING.exists():
+        raise FetchError(f"{KEYRING} is missing: apt-get install -y debian-archive-keyring")
+    apt = Apt(home / "apt")
+    apt.update()
+    for branch in wanted:
+        line = fetch_branch(apt, branch, home)
+        if line is not None:
+            known[line[0]] = line
     rows = [known[str(branch.number)] for branch in BRANCHES if str(branch.number) in known]
-    manifest.write_text("".join("\t".join(row) + "\n" for row in [header, *rows]))
-    absent = [f"{branch.number}  not in the archive" for branch in BRANCHES if str(branch.number) not in known]
-    return [f"{row[0]}  {row[1]} {row[2]}  sha256 {row[4][:16]}" for row in rows] + absent
+    manifest.write_text("".join("\t".join(row) + "\n" for row in [HEADER, *rows]))
+    lacking = [f"{branch.number} ({', '.join(branch.programs)})" for branch in BRANCHES if str(branch.number) not in known]
+    if lacking:
+        raise FetchError(f"the archive has no nvidia-smi of branch {'; '.join(lacking)} in {', '.join(SUITES)}; the others are fetched")
+    return known
+
+
+def given(home: Path) -> dict[str, list[str]]:
+    """The binaries in a folder of somebody's own: branch -> what is known of it, which no manifest tells."""
+    found = {path.parent.name: path for path in home.glob("[0-9]*/nvidia-smi") if path.parent.name.isdecimal()}
+    return {number: [number, "given", "-", "-", sha256(path), "-"] for number, path in sorted(found.items())}
+
+
+def lay(program: Path, home: Path) -> None:
+    """Copy one binary into the folder of its branch, the only one in ``home``; CheckError for a program that is no nvidia-smi."""
+    branch = version(program, libraries.universal()).partition(".")[0]
+    for other in home.glob("[0-9]*/nvidia-smi"):
+        other.unlink()
+    (home / branch).mkdir(parents=True, exist_ok=True)
+    shutil.copy2(program, home / branch / "nvidia-smi")
+
+
+def is_given(home: Path) -> bool:
+    """Whether ``home`` is somebody's own: it holds binaries and nothing that fetching leaves."""
+    return any(home.glob("[0-9]*/nvidia-smi")) and not (home / "MANIFEST.tsv").exists() and not (home / "apt").exists()
+
+
+def checked(home: Path, known: Mapping[str, list[str]]) -> list[str]:
+    """A line for each branch, when each is what the manifest says; CheckError for the first that is not."""
+    mock = libraries.universal()
+    lines = []
+    for number, row in known.items():
+        program = home / number / "nvidia-smi"
+        found = check(program, number, mock)
+        unchanged(program, row)
+        lines.append(f"{number}  {told(row, found)}  sha256 {row[4][:16]}")
+    absent = [str(branch.number) for branch in BRANCHES if str(branch.number) not in known]
+    return lines + ([f"not there: {', '.join(absent)}"] if absent else [])
+
+
+def unchanged(program: Path, row: list[str]) -> None:
+    """CheckError where the binary, its library or its version is not what was fetched."""
+    number, package, version, _, binary, library = row
+    if package == "given":
+        return
+    files = {program: binary, program.parent / "lib" / "libnvidia-ml.so.1": library}
+    changed = [path for path, expected in files.items() if not path.exists() or sha256(path) != expected]
+    if changed:
+        raise CheckError(f"{changed[0]}: is not what was fetched as {package} {version}; remove {program.parent} to fetch {number} again")
+
+
+def told(row: list[str], found: Checked) -> str:
+    """Version, package and library of a branch; CheckError where the package is of another version than the binary says."""
+    _, package, version = row[:3]
+    upstream = version.rpartition(":")[2].partition("-")[0]
+    if package != "given" and upstream != found.version:
+        raise CheckError(f"{package} {version} holds nvidia-smi {found.version}")
+    library = "no library beside it" if found.exports is None else f"{found.exports} nvml* exports"
+    return f"{found.version}  {package if package == 'given' else f'{package} {version}'}  {library}"
 
 
 def main(arguments: list[str]) -> int:
-    """Fetch into the folder named; 0, or 4 with one line of what is lacking."""
-    home = Path(arguments[0])
+    """Fetch into the folder named, or check what its owner put there; 0, or 4 with one line of what is lacking or wrong.
+
+    Two arguments are a program and the folder that it is laid into, as its owner's.
+    """
+    home = Path(arguments[-1])
     home.mkdir(parents=True, exist_ok=True)
     try:
-        lines = fetch(home)
-    except FetchError as error:
+        if len(arguments) > 1:
+            lay(Path(arguments[0]), home)
+        lines = checked(home, given(home) if is_given(home) else fetch(home))
+    except (FetchError, CheckError, MissingError) as error:
         sys.stderr.write(f"nvidia-smi binaries: {error}\n")
         return EXIT_ENVIRONMENT
     sys.stdout.write(f"nvidia-smi binaries in {home}:\n" + "".join(f"  {line}\n" for line in lines))

@@ -30,7 +30,8 @@ def test_a_name_counts_from_the_branch_that_first_has_it() -> None:
 
 
 def test_within_a_branch_it_counts_from_the_release_that_has_it_where_an_earlier_one_lacks_it() -> None:
-    inputs = said("535.54", "header", "a"), said("535.104", "header", "a", "b"), said("535.161", "binding", "c"), said("550.54", "header", "a", "b", "c")
+    early, late = said("535.54", "header", "a"), said("535.104", "header", "a", "b")
+    inputs = early, late, said("535.161", "binding", "c"), said("550.54", "header", "a", "b", "c")
     assert changes("b", *inputs) == ["535.104"]
     assert changes("c", *inputs) == ["535.161"]
 
@@ -43,7 +44,8 @@ def test_a_name_that_goes_and_comes_again_is_told_with_each_change() -> None:
 
 
 def test_a_header_says_nothing_of_a_name_that_none_declares() -> None:
-    inputs = said("460.106", "library", "a", "own"), said("515.65", "header", "a"), said("525.147", "library", "a", "own"), said("535.274", "library", "a")
+    between, last = said("515.65", "header", "a"), said("535.274", "library", "a")
+    inputs = said("460.106", "library", "a", "own"), between, said("525.147", "library", "a", "own"), last
     assert changes("own", *inputs) == ["460", "535"]
 
 
@@ -66,8 +68,8 @@ def test_the_document_is_read_back_as_it_was(monkeypatch: pytest.MonkeyPatch, tm
 @pytest.mark.parametrize(
     ("driver", "there"),
     [
-        ("510.47", True), ("535", True), ("535.86.05", True), ("535.98", False), ("535.98.01", False), ("535.104", True), ("595.1", True), ("470.1", False),
-        ("304.1", False),
+        ("510.47", True), ("535", True), ("535.86.05", True), ("535.98", False), ("535.98.01", False), ("535.104", True), ("595.1", True),
+        ("470.1", False), ("304.1", False),
     ],
 )  # fmt: skip
 def test_a_branch_comes_before_its_releases(driver: str, there: bool) -> None:
@@ -82,12 +84,13 @@ def test_a_driver_older_than_the_tables_oldest_is_taken_for_that() -> None:
 def archives(folder: Path) -> None:
     """A wheel with nvml.h and a source archive with pynvml.py."""
     with zipfile.ZipFile(folder / "nvidia_nvml_dev_cu12-12.0.76-py3-none-any.whl", "w") as wheel:
-        wheel.writestr("nvidia/include/nvml.h", f"{RETURNS} nvmlOne(void);\nDEPRECATED(12.0) {RETURNS} nvmlTwo(int a);\nnvmlReturn_t nvmlThree (void);\n")
-    text = b'fn = _nvmlGetFunctionPointer("nvmlOne")\n'
+        text = f"{RETURNS} nvmlOne(void);\nDEPRECATED(12.0) {RETURNS} nvmlTwo(int a);\nnvmlReturn_t nvmlThree (void);\n"
+        wheel.writestr("nvidia/include/nvml.h", text)
+    binding = b'fn = _nvmlGetFunctionPointer("nvmlOne")\n'
     with tarfile.open(folder / "nvidia-ml-py-6.340.0.tar.gz", "w:gz") as archive:
         entry = tarfile.TarInfo("nvidia-ml-py-6.340.0/pynvml.py")
-        entry.size = len(text)
-        archive.addfile(entry, io.BytesIO(text))
+        entry.size = len(binding)
+        archive.addfile(entry, io.BytesIO(binding))
 
 
 def test_archives_are_read_as_pip_leaves_them(tmp_path: Path) -> None:
