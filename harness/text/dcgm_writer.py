@@ -129,10 +129,10 @@ class _Writer:
 
     def unsaid_field(self, given: dict[str, Any], answer: Answer) -> str:
         """Why the answer of a field id cannot be said; empty where it can."""
+        if answer.missing:  # told once of the function, without a field
+            return MISSING
         if given["scopeId"]:
             return "the document names a field by its id alone, without a scope"
-        if answer.missing:
-            return MISSING
         if answer.code == 0 and (dcgm_keys.value_shape(answer.out["valueType"]) is None or isinstance(answer.out["value"], bytes)):
             return "a value that is no number"
         return ""

@@ -72,6 +72,7 @@ def _elf(path: Path, kinds: tuple[str, ...]) -> str:
             if elf["e_type"] not in kinds or machine != platform.machine():
                 raise CheckError(f"{path}: is {elf['e_type']} for {machine}, this machine runs {' or '.join(kinds)} for {platform.machine()}")
             dynamic = (section for section in elf.iter_sections() if isinstance(section, DynamicSection))
-            return next((str(tag.soname) for section in dynamic for tag in section.iter_tags() if tag.entry.d_tag == "DT_SONAME"), "")
+            tags = (tag for section in dynamic for tag in section.iter_tags())
+            return next((str(getattr(tag, "soname", "")) for tag in tags if tag.entry.d_tag == "DT_SONAME"), "")
     except (ELFError, OSError) as error:
         raise CheckError(f"{path}: is no program or library: {error}") from error
