@@ -104,7 +104,8 @@ def _slots(driver: Driver) -> list[Slot]:
 
 def gates(driver: Driver) -> dict[str, int]:
     """Functions that the driver's library does not export: they answer FUNCTION_NOT_FOUND before anything else (ledger g6)."""
-    return {name: FUNCTION_NOT_FOUND for name in fields.since() if name not in driver.exports}
+    exports = driver.exports
+    return {name: FUNCTION_NOT_FOUND for name in fields.since() if name not in exports}
 
 
 def _clock(profile: Profile) -> Clock:
