@@ -46,6 +46,12 @@ def views_of(document: dict[str, Any]) -> tuple[str, ...]:
     return LIST if any("state" in device for device in document["devices"]) else VIEWS
 
 
+def could_be_drawn(document: dict[str, Any]) -> bool:
+    """Whether a profile that was made smaller is still one that might have been drawn: what every GPU has is there."""
+    devices = document["devices"]
+    return bool(devices) and all("state" in device or GIVEN <= keys.flatten(device).keys() for device in devices)
+
+
 def document(seed: int) -> dict[str, Any]:
     """The profile of ``seed``, as its document; its driver version is any, for it is served as every driver."""
     random = Random(seed)

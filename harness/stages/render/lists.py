@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -74,23 +74,33 @@ def _graphics_clocks(source: NvmlSource, place: Place) -> list[Place]:
 def _processes(source: NvmlSource, place: Place) -> list[Place]:
     """The processes of the compute and graphics lists, by pid.
 
-    Measured with binaries 470, 535 and 550: they are sorted by pid; one that both lists name is printed once, with both types, and where a list
-    names a pid twice, the first of one goes with the first of the other; the MPS list adds its type to these and brings no process of its own,
+    Measured with binaries 470, 535 and 550: each list is sorted by pid and the two are merged; one that both lists name is printed once, with both
+    types, and where a list names a pid twice, the first of one goes with the first of the other; the MPS list adds its type to these and brings no process of its own,
     and a graphics process that it marks is printed as of all three types.  Nothing is printed unless all three answer.
     """
     routes = [source.route(row) for row in (COMPUTE_ROW, MPS_ROW, GRAPHICS_ROW)]
     if any(route is not None and source.answer(route, place).code for route in routes):
         return []
-    merged: dict[tuple[int, int], dict[str, Any]] = {}
-    for row, kind in ((COMPUTE_ROW, COMPUTE), (GRAPHICS_ROW, GRAPHICS)):
-        seen: Counter[int] = Counter()
-        for process in _entries_of(source, row, place):
-            key = (int(process["pid"]), seen[process["pid"]])
-            seen[process["pid"]] += 1
-            merged.setdefault(key, {**process, "type": 0})["type"] |= kind
-    found = [merged[key] for key in sorted(merged)]
+    found = _merged(_entries_of(source, COMPUTE_ROW, place), _entries_of(source, GRAPHICS_ROW, place))
     _mark(found, [int(process["pid"]) for process in _entries_of(source, MPS_ROW, place)], source.way("processes"))
     return [replace(place, entry={**place.entry, **process}) for process in found]
+
+
+def _merged(compute: list[dict[str, Any]], graphics: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The two lists as one, each process with its type: a list is sorted by pids with a sign, two are compared without."""
+    waiting = [deque(sorted(listed, key=lambda process: _signed(int(process["pid"])))) for listed in (compute, graphics)]
+    found: list[dict[str, Any]] = []
+    while any(waiting):
+        least = min(int(listed[0]["pid"]) for listed in waiting if listed)
+        kinds = [kind for listed, kind in zip(waiting, (COMPUTE, GRAPHICS), strict=True) if listed and listed[0]["pid"] == least]
+        taken = [listed.popleft() for listed in waiting if listed and listed[0]["pid"] == least]
+        found.append({**taken[0], "type": sum(kinds)})
+    return found
+
+
+def _signed(pid: int) -> int:
+    """A pid as the binaries compare it: 32 bits with a sign."""
+    return (pid ^ 0x80000000) - 0x80000000
 
 
 def _mark(found: list[dict[str, Any]], pids: list[int], way: str) -> None:
@@ -99,7 +109,7 @@ def _mark(found: list[dict[str, Any]], pids: list[int], way: str) -> None:
     ``in_step`` (binaries 390 to 535): the least of its pids not used yet is compared with each process in turn, so that one that no other list names
     ends the marking, and one that another list has twice is marked once.  ``by_pid`` (550, 555): all that it names.
     """
-    waiting = sorted(pids, reverse=True)
+    waiting = sorted(pids, key=_signed, reverse=True)
     for process in found:
         if way == "by_pid" and process["pid"] in pids:
             process["type"] |= MPS | COMPUTE
