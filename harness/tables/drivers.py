@@ -94,6 +94,7 @@ class Driver:
     text_forms: Mapping[str, str] = field(default_factory=dict)
     text_column: int = 0
     lists: Mapping[str, str] = field(default_factory=dict)
+    handle_texts: Mapping[int, str] = field(default_factory=dict)
     _states: dict[str, State] = field(default_factory=dict, compare=False)
 
     def state_of(self, text: str) -> State | None:
@@ -241,6 +242,7 @@ class DriverTree:
             _based(_routes(text, {**merged["routes"], **merged["text_routes"]}, where), version.branch in measured, exports),
             {**merged["formats"], **merged["text_formats"]}, int(plain.get("text_column", 0)),
             {str(name): _list(name, way, where) for name, way in merged["lists"].items()},
+            {int(code): str(text) for code, text in merged["handle_texts"].items()},
         )  # fmt: skip
 
 

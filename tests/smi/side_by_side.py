@@ -17,14 +17,16 @@ from harness.stages.render.session import BoundLibrary, Given
 from harness.stages.render.source import NvmlSource
 from harness.stores import profiles
 from harness.stores.profiles import Profile
-from harness.stores.workspace import Workspace
-from harness.tables import drivers
+from harness.tables import drivers, sections
 from harness.tables.drivers import Driver
+from harness.tables.layout import ARCHITECTURES
 from mocklib import binding, image
-from mocklib.spec import ImageSpec
+from mocklib.spec import FieldValue, ImageSpec
+from tests.smi import drawn
 
 ROOT = Path(__file__).resolve().parents[2]
 SECOND_NS = 1_000_000_000
+ARCHITECTURE = "architecture"
 LIMIT_S = 20.0
 CLOCK = re.compile(rb"(?m)^(\t<timestamp>|Timestamp +: ).*$")
 """The one line that is the host's clock in what a binary prints."""
@@ -83,30 +85,37 @@ class Pairs:
 
     def __init__(self, paths: Mapping[int, Path], library: Path, folder: Path) -> None:
         self.tree = drivers.load(ROOT)
-        self.binaries = dict(paths)
-        self.versions = {branch: binaries.version_of(path, library) for branch, path in paths.items()}
+        said = {branch: binaries.version_of(path, library) for branch, path in paths.items()}
+        self.versions = {branch: version for branch, version in said.items() if not self.tree.resolve(version).assumed}
+        self.binaries = {branch: paths[branch] for branch in self.versions}
         self.folder = folder
         self._nvml = binding.open_library(library)
-        self._specs = {branch: self._compiled(_empty(), version) for branch, version in self.versions.items()}
+        self._specs = {branch: self.compiled(_empty(), version) for branch, version in self.versions.items()}
 
-    def _compiled(self, profile: Profile, version: str) -> ImageSpec:
+    def compiled(self, profile: Profile, version: str) -> ImageSpec:
+        """The image's content of a profile as driver ``version``."""
         system = {**profile.system, "driver_version": version}
         return compiling.compile_profile(replace(profile, system=system), self.tree.resolve(version))
 
     def specs(self, document: Mapping[str, Any]) -> Iterator[tuple[int, ImageSpec]]:
         """The image's content of a profile for each branch: compiled once, then given the driver's own ids, slots and gates."""
         profile = profiles.parse(profiles.dump(document).encode(), "drawn")
-        own = self._compiled(profile, next(iter(self.versions.values())))
+        own = self.compiled(profile, next(iter(self.versions.values())))
         named = {"system.driver_version", "system.nvml_version", "system.driver_branch"}
         cuda = {name: value for name, value in own.system.items() if name not in named}
         for branch, empty in self._specs.items():
-            yield branch, replace(own, system={**empty.system, **cuda}, field_ids=empty.field_ids, slots=empty.slots, gates=empty.gates)
+            devices = [_aged(held) for held in own.devices] if branch in drawn.STALE else own.devices
+            made = replace(own, system={**empty.system, **cuda}, field_ids=empty.field_ids, slots=empty.slots, gates=empty.gates)
+            yield branch, replace(made, devices=devices)
 
-    def differences(self, document: Mapping[str, Any], wanted: tuple[str, ...], branches: tuple[int, ...] = ()) -> Iterator[Difference]:
-        """The views in which a binary and builtin differ; ``branches``: of these alone."""
+    def differences(
+        self, document: Mapping[str, Any], wanted: tuple[str, ...], branches: tuple[int, ...] = (), seed: int | None = None
+    ) -> Iterator[Difference]:
+        """The views in which a binary and builtin differ; ``branches``: of these alone; ``seed``: beside -q, of some sections drawn by it."""
         for branch, spec in self.specs(document):
             if not branches or branch in branches:
-                yield from self._of(branch, spec, wanted)
+                more = (self.with_sections(branch, seed),) if seed is not None and "q" in wanted else ()
+                yield from self._of(branch, spec, (*wanted, *more))
 
     def _of(self, branch: int, spec: ImageSpec, wanted: tuple[str, ...]) -> Iterator[Difference]:
         path = self.folder / "drawn.img"
@@ -126,6 +135,10 @@ class Pairs:
         arguments = binaries.arguments_of(view)
         return smi.run_smi(self.binaries[branch], arguments, library=library, variables=variables, limit_s=LIMIT_S)
 
+    def with_sections(self, branch: int, seed: int) -> str:
+        """The view of some sections of `-d`, drawn by ``seed`` of those that the driver has."""
+        return drawn.sections(seed, sections.names(self.tree.resolve(self.versions[branch]).text))
+
     def builtin(self, path: Path, driver: Driver, now: int, wanted: tuple[str, ...]) -> dict[str, bytes]:
         """What the builtin renderer gives of an image, by view."""
         os.environ["NVPARITY_IMAGE"] = str(path)
@@ -140,6 +153,11 @@ class Pairs:
             self._nvml.shutdown()
 
 
+def _aged(held: dict[str, FieldValue]) -> dict[str, FieldValue]:
+    """A GPU that says an architecture, the oldest where it said none."""
+    return {**held, ARCHITECTURE: FieldValue(min(ARCHITECTURES.values()))} if held[ARCHITECTURE].status else held
+
+
 def _empty() -> Profile:
     return profiles.parse(b'version: "1"\nsystem: {driver_version: "550.163.01", num_devices: 1}\n', "empty")
 
@@ -147,8 +165,3 @@ def _empty() -> Profile:
 def open_pairs(paths: Mapping[int, Path], library: Path) -> Pairs:
     """The pairs, with a folder in memory where there is one."""
     return Pairs(paths, library, Path(tempfile.mkdtemp(prefix="nvparity-drawn-", dir="/dev/shm" if Path("/dev/shm").is_dir() else None)))
-
-
-def workspace() -> Workspace:
-    """The repository's own."""
-    return Workspace(ROOT)

@@ -1,0 +1,109 @@
+"""Random profiles: what builtin prints of each, every binary at hand prints, byte for byte, in every view that both have.
+
+`nox -s smi` takes ``IN_CI`` profiles for each binary, `nox -s smi -- --deep` ``DEEP`` (``NVPARITY_DRAWN``).  A profile is its seed; one that fails is
+made smaller, and the smallest that still fails is printed.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from harness.stages import retargeting
+from harness.stores import profiles
+from harness.stores.workspace import Workspace
+from harness.words.errors import NvparityError
+from tests.smi import drawn, shrinking
+from tests.smi.side_by_side import Difference, Pairs
+
+IN_CI, DEEP = 300, 2000
+EACH = 10
+"""Profiles a test."""
+TRIES = 400
+"""Attempts at a smaller profile."""
+
+
+def count() -> int:
+    """How many profiles are drawn."""
+    return int(os.environ.get("NVPARITY_DRAWN", IN_CI))
+
+
+@pytest.fixture(scope="session")
+def pairs(smi_binaries: dict[int, Path], library_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pairs]:
+    """Every binary whose driver the tree has a node of."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NVPARITY_LIBRARY", str(library_path))
+        patch.setenv("NVPARITY_IMAGE", "")
+        patch.setenv("MOCK_NVML_STATE", "")
+        yield Pairs(smi_binaries, library_path, tmp_path_factory.mktemp("drawn"))
+
+
+@pytest.fixture(autouse=True)
+def without_collecting() -> Iterator[None]:
+    """Nothing here makes cycles, and a render makes many objects."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.parametrize("first", range(0, count(), EACH))
+def test_builtin_prints_what_every_binary_prints_of_profiles(pairs: Pairs, first: int, record_property: Callable[[str, object], None]) -> None:
+    views = 0
+    for seed in range(first, min(first + EACH, count())):
+        document = drawn.document(seed)
+        for difference in pairs.differences(document, drawn.views_of(document), seed=seed):
+            pytest.fail(_told(pairs, seed, document, difference), pytrace=False)
+        views += len(pairs.binaries) * (len(drawn.views_of(document)) + (drawn.views_of(document) != drawn.LIST))
+    binaries = ", ".join(map(str, pairs.binaries))
+    record_property("figure", f"drawn profiles, seeds {first} to {first + EACH - 1}: binaries {binaries}: {views} views, 0 bytes of difference")
+
+
+def _told(pairs: Pairs, seed: int, document: Mapping[str, Any], difference: Difference) -> str:
+    """What failed, and the smallest profile of which it still does."""
+    branch, view = difference.branch, difference.view
+
+    def fails(candidate: dict[str, Any]) -> bool:
+        try:
+            return drawn.could_be_drawn(candidate) and any(pairs.differences(candidate, (view,), (branch,)))
+        except NvparityError:
+            return False
+
+    small = shrinking.shrink(dict(document), fails, TRIES)
+    last = next(pairs.differences(small, (view,), (branch,)))
+    return f"seed {seed}, binary {last}\nof this profile:\n{yaml.safe_dump(small, allow_unicode=True, sort_keys=False)}"
+
+
+def test_a_profile_is_its_seed() -> None:
+    assert [drawn.document(seed) for seed in range(5)] == [drawn.document(seed) for seed in range(5)]
+    assert drawn.document(0) != drawn.document(1)
+
+
+def test_what_is_served_to_a_binary_is_what_re_targeting_makes_of_the_profile(pairs: Pairs, repository: Path) -> None:
+    for seed in (1, 2):
+        document = drawn.document(seed)
+        profile = profiles.parse(profiles.dump(document).encode(), "drawn")
+        for branch, spec in pairs.specs(document):
+            if branch not in drawn.STALE:
+                served = retargeting.retarget(profile, Workspace(repository), pairs.versions[branch])
+                assert spec == replace(pairs.compiled(served.profile, pairs.versions[branch]), source=spec.source)
+
+
+def test_a_difference_is_made_smaller_and_told(pairs: Pairs) -> None:
+    branch = max(pairs.binaries)
+    document = drawn.document(3)
+    wrong = pairs.versions[min(pairs.binaries)]
+    pairs.versions[branch], right = wrong, pairs.versions[branch]
+    try:
+        told = _told(pairs, 3, document, next(pairs.differences(document, ("q-x",), (branch,))))
+    finally:
+        pairs.versions[branch] = right
+    assert told.startswith(f"seed 3, binary {branch}, view q-x, line ")
+    assert len(yaml.safe_load(told.partition("of this profile:\n")[2])["devices"]) == 1
