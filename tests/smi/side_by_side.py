@@ -26,7 +26,7 @@ from tests.smi import drawn
 
 ROOT = Path(__file__).resolve().parents[2]
 SECOND_NS = 1_000_000_000
-ARCHITECTURE = "architecture"
+ARCHITECTURE, CUDA = "architecture", "system.cuda_version"
 LIMIT_S = 20.0
 CLOCK = re.compile(rb"(?m)^(\t<timestamp>|Timestamp +: ).*$")
 """The one line that is the host's clock in what a binary prints."""
@@ -101,12 +101,12 @@ class Pairs:
         """The image's content of a profile for each branch: compiled once, then given the driver's own ids, slots and gates."""
         profile = profiles.parse(profiles.dump(document).encode(), "drawn")
         own = self.compiled(profile, next(iter(self.versions.values())))
-        named = {"system.driver_version", "system.nvml_version", "system.driver_branch"}
-        cuda = {name: value for name, value in own.system.items() if name not in named}
+        cuda = own.system[CUDA]
         for branch, empty in self._specs.items():
             devices = [_aged(held) for held in own.devices] if branch in drawn.STALE else own.devices
-            made = replace(own, system={**empty.system, **cuda}, field_ids=empty.field_ids, slots=empty.slots, gates=empty.gates)
-            yield branch, replace(made, devices=devices)
+            nvml = FieldValue(f"{int(str(cuda.value)) // 1000}.{self.versions[branch]}")
+            system = {**empty.system, CUDA: cuda, "system.nvml_version": nvml}
+            yield branch, replace(own, system=system, devices=devices, field_ids=empty.field_ids, slots=empty.slots, gates=empty.gates)
 
     def differences(
         self, document: Mapping[str, Any], wanted: tuple[str, ...], branches: tuple[int, ...] = (), seed: int | None = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from harness.stages.render.reading import Place, Reading
@@ -216,6 +218,20 @@ def test_the_listing_is_one_line_a_gpu():
     made = listing(driver(gpu()), Answers({"name": ["A", "B"], "uuid": ["GPU-1", 3]}, {"gpus": 2}))
     assert made.data == b"GPU 0: A (UUID: GPU-1)\nGPU 1: B (UUID: N/A)\n"
     assert [entry.path for entry in made.trace][:2] == ["gpu[0]/name", "gpu[0]/uuid"]
+
+
+def test_the_listing_names_a_gpu_that_it_cannot_ask_by_its_address_else_by_its_index():
+    lost = [Place(None, 2, {"index": 2}), Place(None, 3, {"index": 3})]
+    answers = {"name": [15, "B"], "uuid": "U", "gpu.address": ["0000:01:00.0", "", "0000:03:00.0", 6], "gpu.handle": [0, 0, 15, 13]}
+    source = Answers(answers, {"gpus": 2})
+    source.entries = lambda repeat, place: lost if repeat == "lost_gpus" else Answers.entries(source, repeat, place)
+    known = replace(driver(gpu()), texts={15: "GPU is lost", 999: "Unknown Error"}, handle_texts={15: "GPU is lost.  Reboot\n\n"})
+    assert listing(known, source).data.decode() == (
+        "Unable to determine the product name for gpu 0000:01:00.0: GPU is lost\nGPU 1: B (UUID: U)\n"
+        "Unable to determine the device handle for gpu 0000:03:00.0: GPU is lost.  Reboot\n\n\n"
+        "Unable to determine the device handle for gpu 3: Unknown Error\n"
+    )
+    assert b"kept line\n" in listing(known, source, {"error[1]": ("kept line", "line")}).data
 
 
 def test_bytes_that_are_not_utf_8_pass_through():
