@@ -1,4 +1,4 @@
-"""Processes with every real binary on the mock: types, names, how many fit, and every view that lists them: `-q -x`, the queries, pmon, dmon."""
+"""Slots of the private table with every real binary on the mock: processes in every view that lists them, pmon, dmon, links between GPUs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TYPED = [branch for branch in PRINTED if branch != 340]
 PRIVATE = [branch for branch in VERSIONS if branch >= 525]
 MONITORED = TYPED
 PROFILE = """version: "1.0"
-system: {{driver_version: "{version}", num_devices: 1}}
+system: {{driver_version: "{version}", num_devices: {count}}}
 clock: {{mode: frozen, at: "2024-02-03T04:05:06Z"}}
 device_defaults:
   name: Made Up Board
@@ -49,10 +49,10 @@ def ask(smi_binary: Callable[[int], Path], library_path: Path, repository: Path,
     """``ask(470, processes, "-q", "-x")``: what the binary of a branch says of a board with these processes."""
     space = Workspace.find(repository)
 
-    def start(branch: int, processes: list[dict[str, Any]], *arguments: str, more: str = "") -> SmiRun:
+    def start(branch: int, processes: list[dict[str, Any]], *arguments: str, more: str = "", count: int = 1) -> SmiRun:
         profile, image = tmp_path / "board.yaml", tmp_path / "board.img"
         text = json.dumps(processes)
-        profile.write_text(PROFILE.format(version=VERSIONS[branch], processes=text, more=more), "utf-8")
+        profile.write_text(PROFILE.format(version=VERSIONS[branch], processes=text, more=more, count=count), "utf-8")
         image.write_bytes(serving.image_bytes(profile, space))
         return run_smi(smi_binary(branch), arguments, library=library_path, variables={"NVPARITY_IMAGE": str(image)}, limit_s=20)
 
@@ -216,3 +216,12 @@ def test_a_comma_in_a_name_is_a_question_mark_in_csv(ask: Ask, branch: int) -> N
     """BL-042 reports columns that shift: none does in 340 to 555, which print names in CSV without commas."""
     done = ask(branch, [{"pid": 31, "name": "/opt/com,ma --x=1,2"}], "--query-compute-apps=name,pid", "--format=csv,noheader")
     assert done.stdout == b"/opt/com?ma --x=1?2, 31\n"
+
+
+@pytest.mark.parametrize("branch", [branch for branch in VERSIONS if branch >= 450])
+def test_links_between_gpus_that_no_profile_says_are_unknown(ask: Ask, branch: int) -> None:
+    """390 and 418 end before they print a link, as long as slot 65 answers no number."""
+    two = 'devices: [{index: 0}, {index: 1, pci: {bus_id: "0000:08:00.0"}}]'
+    done = ask(branch, [], "topo", "-m", more=two, count=2)
+    (row,) = (line.split("\t") for line in done.stdout.decode().splitlines() if line.startswith("GPU0"))
+    assert (done.status, row[1:3]) == (0, [" X ", "Unknown"])
