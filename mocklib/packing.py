@@ -70,7 +70,7 @@ def slots(given: list[Slot]) -> bytes:
         packed[number].number = row.number
         packed[number].shape = SHAPES[row.shape]
         packed[number].key = row.key
-        plain = row.shape in {"handle", "ok", "pci_address", "unknown_link"}
+        plain = row.shape in {"handle", "ok", "pci_address", "topology_pair"}
         packed[number].field = NO_FIELD if plain else field_index(row.field or "", f"slot {row.number}")
     return as_bytes(packed)
 

@@ -95,7 +95,7 @@ def _slots(driver: Driver) -> list[Slot]:
     """The private table of the driver; a slot without a field is there only where its shape needs none."""
     slots: list[Slot] = []
     for name, slot in driver.slots.items():
-        if slot.shape in ("handle", "ok", "pci_address", "unknown_link"):
+        if slot.shape in ("handle", "ok", "pci_address", "topology_pair"):
             slots.append(Slot(slot.number, slot.shape))
             continue
         slots.extend(Slot(slot.number, slot.shape, field, key) for key, field in serving.slot_fields().get(name, ()))

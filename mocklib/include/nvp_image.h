@@ -39,7 +39,7 @@
 #define NVP_SHAPE_HANDLE 8 /* from here on a slot has no field */
 #define NVP_SHAPE_OK 9
 #define NVP_SHAPE_PCI_ADDRESS 10
-#define NVP_SHAPE_UNKNOWN_LINK 11
+#define NVP_SHAPE_TOPOLOGY_PAIR 11
 
 #define NVP_NODE 0xffffffff
 #define NVP_KEY_SIZE 512

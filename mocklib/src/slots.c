@@ -3,6 +3,7 @@
 
 nvmlReturn_t nvp_slot_processes(const struct nvp_device *device, unsigned int id, unsigned int *count, void *items);
 nvmlReturn_t nvp_slot_processes_unprotected(const struct nvp_device *device, unsigned int id, unsigned int *count, void *items);
+nvmlReturn_t nvp_slot_topology_pair(const char *one, const char *other, uint32_t *path);
 nvmlReturn_t nvp_slot_samples(const struct nvp_device *device, unsigned int id, unsigned int *count, void *items, bool four);
 
 /* 6c3efec4-8fc9-4e6c-a327-ee696e12f7c4, its first three groups little-endian: the only id asked for by any nvidia-smi measured. */
@@ -59,23 +60,13 @@ static nvmlReturn_t address_slot(unsigned int index, char *out)
     return nvp_identity_text(device, NVP_F_pci_bus_id_legacy, out, NVML_DEVICE_PCI_BUS_ID_BUFFER_SIZE) ? NVML_SUCCESS : NVML_ERROR_NOT_FOUND;
 }
 
-/* How two GPUs are linked, asked with their PCI records: no profile says it.  nvidia-smi prints a number that it has no link for as Unknown; where
- * nothing is written, 450 and newer print the first of their links, and older ones what their stack held. */
-static nvmlReturn_t unknown_link(unsigned int *link)
-{
-    if (link == NULL)
-        return NVML_ERROR_INVALID_ARGUMENT;
-    *link = UINT32_MAX;
-    return NVML_SUCCESS;
-}
-
 static nvmlReturn_t answer(const struct nvp_slot *row, void *const given[NVP_SLOT_ARGUMENTS])
 {
     void *second = given[1], *third = given[2];
     if (row->shape == NVP_SHAPE_OK)
         return NVML_SUCCESS;
-    if (row->shape == NVP_SHAPE_UNKNOWN_LINK)
-        return unknown_link(third);
+    if (row->shape == NVP_SHAPE_TOPOLOGY_PAIR)
+        return nvp_slot_topology_pair(given[0], given[1], given[2]);
     if (row->shape == NVP_SHAPE_HANDLE)
         return handle_slot((unsigned int)(uintptr_t)given[0], second);
     if (row->shape == NVP_SHAPE_PCI_ADDRESS)

@@ -11,7 +11,6 @@ from typing import Any
 
 from harness.stores.schema.keys import Key
 
-_LEVELS = (("internal", 0), ("single", 10), ("multiple", 20), ("hostbridge", 30), ("node", 40), ("system", 50))
 _FAILURES = (("healthy", 0), ("lost", 1), ("fallen_off_bus", 2), ("ecc_uncorrectable", 3))
 _PATTERNS = (("idle", 0), ("busy", 1), ("burst", 2), ("steady", 3))
 
@@ -32,7 +31,6 @@ DEVICE: tuple[Key, ...] = (
     Key("failure.mode", "word", _FAILURES), Key("failure.after_calls", "uint", bits=64), Key("failure.probability", "probability"),
     Key("failure.seed", "uint", bits=64), Key("failure.xid.code", "uint"),
     Key("gpm.supported", "flag"), Key("gpm.pcie_tx_mib_per_sec", "uint"), Key("gpm.pcie_rx_mib_per_sec", "uint"),
-    Key("topology.default_level", "word", _LEVELS),
     Key("features", "features"), Key("grace_superchip.enabled", "flag"), Key("grace_superchip.cpu_cores", "uint"),
     Key("grace_superchip.cpu_memory_gb", "uint"), Key("grace_superchip.coherent_memory", "flag"), Key("grace_cpu_pair", "uint"),
 )  # fmt: skip
@@ -44,7 +42,6 @@ NODE: tuple[Key, ...] = (
     Key("nvlink.multi_node", "flag"), Key("nvlink.nvle_enabled", "flag"), Key("nvlink.bw_mode", "bw_mode"),
     Key("nvlink.firmware", "nvlink_firmware"), Key("nvlink.links", "nvlinks"), Key("nvlink.device_links", "anything"),
     Key("nvlink.switches", "switches"), Key("nvlink.defaults", "nvlink_defaults"),
-    Key("pcie_topology.root_complexes", "root_complexes"), Key("pcie_topology.cores_per_numa", "uint"),
 )  # fmt: skip
 """Keys of the node, by their whole path."""
 

@@ -84,7 +84,9 @@ _SPECIAL: tuple[Key, ...] = (
     *(Key(path, "health_flag") for path, _ in HEALTH if path != "fabric.health.incorrect_configuration"),
 )
 
-NODE: tuple[Key, ...] = (Key("nvlink.c2c_enabled", "flag"),)
+NODE: tuple[Key, ...] = (
+    Key("nvlink.c2c_enabled", "flag"), Key("pcie_topology.root_complexes", "root_complexes"), Key("pcie_topology.cores_per_numa", "uint"),
+)  # fmt: skip
 """Keys of the node that every device of it is compiled from."""
 
 WHOLE = frozenset((

@@ -25,6 +25,8 @@ _FED: Mapping[str, tuple[str, ...]] = {
     "retired_pages.double_bit_retirement": ("retired_pages.double_bit",),
     "retired_pages.pending_blacklist": ("retired_pages.pending_retirement",),
     "nvlink.c2c_enabled": ("c2c_mode",),
+    "pcie_topology.root_complexes": ("topology.root", "topology.numa_node", "topology.cpus"),
+    "pcie_topology.cores_per_numa": ("topology.cpus",),
     "power.smoothing.supported": ("power.smoothing.enabled",),
     "power.smoothing.state": ("power.smoothing.enabled",),
     "power.workload_power_profiles.requested": ("power.workload_profiles.requested", "power.workload_profiles.enforced"),
