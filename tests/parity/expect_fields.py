@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mocklib import fields as tables
-from tests.parity import expect_calls, expect_reference
+from tests.parity import expect_calls, expect_reference, expect_topology
 from tests.parity.expect_reference import CODES, NOTHING, Flat, Held, since
 
 WHOLE_NOT = frozenset({"pci", "platform", "states"})
@@ -63,6 +63,7 @@ def devices(document: Mapping[str, Any]) -> list[tuple[Flat, Flat]]:
         values = flat(blocks)
         if (document.get("nvlink") or {}).get("c2c_enabled") is not None:
             values["nvlink.c2c_enabled"] = document["nvlink"]["c2c_enabled"]
+        values |= expect_topology.of_node(document)
         expect_reference.lock(values)
         values.setdefault("minor_number", device["index"])
         values.setdefault("uuid", f"GPU-4d4f434b-0000-0000-0000-{device['index']:012d}")
@@ -347,6 +348,7 @@ DERIVED: dict[str, Callable[[Flat, Flat], Held]] = {
     "power_usage": _draw,
     "smoothing_enabled": _smoothing,
     **expect_reference.DERIVED,
+    **expect_topology.DERIVED,
     "supported_clocks": _clocks,
     "fabric_health_mask": _health_mask,
     "fabric_health_summary": _health_summary,

@@ -61,7 +61,7 @@ def test_what_answers_a_field_id_or_slot_is_a_field_of_the_image(tree, version):
     for name in driver.field_ids:
         assert all(field in fields.device_fields() for _, field in serving.fieldvalues()[name].scopes), name
     for name, slot in driver.slots.items():
-        if slot.shape not in ("handle", "ok", "pci_address", "unknown_link"):
+        if slot.shape not in ("handle", "ok", "pci_address", "topology_pair"):
             assert all(field in fields.device_fields() for _, field in serving.slot_fields()[name]), name
 
 
