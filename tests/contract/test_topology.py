@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -18,7 +18,7 @@ PATHS = {0: 0, 10: 0, 20: 1, 30: 2, 40: 3, 50: 4}
 """Level -> the number that `topo -m` prints as PIX, PXB, PHB, NODE or SYS."""
 
 
-def board(*places: dict[str, int]) -> Any:
+def board(*places: Mapping[str, object]) -> Any:
     """A node of as many GPUs as ``places``, each with its topology's fields."""
     unknown = {f"topology__{name}": FieldValue(status=3) for name in ("root", "numa_node", "cpus", "default_level")}
     listed = [unknown | {f"topology__{name}": FieldValue(value) for name, value in place.items()} for place in places]
