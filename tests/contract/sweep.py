@@ -29,8 +29,12 @@ BEFORE_INIT = frozenset(
     }
 )
 """What answers without nvmlInit (ledger A17, PI27)."""
-EITHER = {"nvmlDeviceGetDriverModel": ("current", "pending"), "nvmlDeviceGetDriverModel_v2": ("current", "pending")}
-"""Pointers of which one may be NULL (nvml.h)."""
+EITHER = {
+    "nvmlDeviceGetDriverModel": ("current", "pending"),
+    "nvmlDeviceGetDriverModel_v2": ("current", "pending"),
+    "nvmlDeviceGetGpuOperationMode": ("current", "pending"),
+}
+"""Pointers of which one may be NULL (nvml.h; the last as nvidia-smi asks it)."""
 FIXED_TEXT = 64
 """A buffer without a length argument (nvml.h, NVML_GSP_FIRMWARE_VERSION_BUF_SIZE)."""
 LIFE = ("nvmlInit", "nvmlInit_v2", "nvmlInitWithFlags", "nvmlShutdown")
