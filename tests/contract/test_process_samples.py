@@ -87,7 +87,7 @@ def test_a_sample_without_a_place_is_refused(serve: Serve) -> None:
 
 def test_a_link_that_nobody_knows_is_a_number_of_no_link(serve: Serve) -> None:
     """Nothing written would be printed as the first kind of link there is."""
-    nvml, _ = serve(boards.spec(slots=[Slot(23, "unknown_link")]))
+    nvml, _ = serve(boards.spec(slots=[Slot(23, "topology_pair")]))
     link, record = nvml.ffi.new("unsigned int *", 7), nvml.ffi.new("unsigned char[]", CANARY * 128)
     assert entry_of(nvml, 23)(record, record, link, nvml.ffi.NULL, nvml.ffi.NULL) == 0
     assert (link[0], bytes(nvml.ffi.buffer(record))[:128]) == (0xFFFFFFFF, CANARY * 128)

@@ -16,6 +16,8 @@ TABLE_ID = bytes.fromhex("c4fe3e6cc98f6c4ea327ee696e12f7c4")
 SAME, OTHER_ROOT, OTHER_NODE = 10, 30, 50
 PATHS = {0: 0, 10: 0, 20: 1, 30: 2, 40: 3, 50: 4}
 """Level -> the number that `topo -m` prints as PIX, PXB, PHB, NODE or SYS."""
+NO_LINK = 0xFFFFFFFF
+"""What it prints as Unknown."""
 
 
 def board(*places: Mapping[str, object]) -> Any:
@@ -59,14 +61,14 @@ def test_a_level_of_all_pairs_is_told_by_call_and_slot(serve: Serve, level: int,
 def test_nothing_is_said_of_a_pair_that_nobody_placed(serve: Serve) -> None:
     nvml, _ = serve(board({}, {}))
     assert ancestor(nvml, 0, 1) == (3, None)
-    assert path(nvml, b"00000000:00:00.0", b"00000000:01:00.0") == (3, 99)
+    assert path(nvml, b"00000000:00:00.0", b"00000000:01:00.0") == (0, NO_LINK)
     assert nvml.call("nvmlDeviceGetCpuAffinity", nvml.device(0), {"cpuSetSize": 2}).code == 3
 
 
 @pytest.mark.parametrize("address", [b"", b"00000000:09:00.0", b"00000000:01:00.0 and more"])
-def test_an_address_of_no_gpu_is_refused(serve: Serve, address: bytes) -> None:
+def test_an_address_of_no_gpu_is_linked_by_nothing(serve: Serve, address: bytes) -> None:
     nvml, _ = serve(board(*PLACED))
-    assert path(nvml, b"00000000:00:00.0", address) == (2, 99)
+    assert path(nvml, b"00000000:00:00.0", address) == (0, NO_LINK)
 
 
 def test_processors_near_a_gpu_are_bits_of_as_many_words_as_there_is_room_for(serve: Serve) -> None:
