@@ -6,7 +6,6 @@ import contextlib
 import os
 import resource
 import select
-import subprocess
 
 
 def bound(pid: int, kind: int, most: int) -> None:
@@ -20,17 +19,19 @@ def bound(pid: int, kind: int, most: int) -> None:
         resource.prlimit(pid, kind, (lowest, lowest))
 
 
-def wait(child: subprocess.Popen[bytes], seconds: float) -> int:
-    """The child's status as soon as it ends (Popen's own wait with a limit looks 20 times a second); TimeoutExpired after ``seconds``."""
+def watched(pid: int, seconds: float) -> float:
+    """Wait until the child ``pid`` has ended, for ``seconds`` at most; how long it is still to be waited for.
+
+    That is 0, or all of it where the kernel does not say when a process ends (Popen's own wait with a limit looks 20 times a second).
+    """
     try:
-        descriptor = os.pidfd_open(child.pid)
+        descriptor = os.pidfd_open(pid)
     except (AttributeError, OSError):  # a kernel or a C library before it
-        return child.wait(seconds)
+        return seconds
     try:
         ready = select.poll()
         ready.register(descriptor, select.POLLIN)
-        if not ready.poll(seconds * 1000):
-            raise subprocess.TimeoutExpired(child.args, seconds)
+        ready.poll(seconds * 1000)
     finally:
         os.close(descriptor)
-    return child.wait()
+    return 0.0

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import harness
-from harness.stages.bounds import bound, wait
+from harness.stages.bounds import bound, watched
 from harness.text import scrub
 from harness.words.errors import EXIT_ENVIRONMENT, EXIT_INPUT, EXIT_USAGE, GateError, InputError, MissingError, NvparityError, UsageError
 from mocklib import state
@@ -145,7 +145,7 @@ def _ended(child: subprocess.Popen[bytes], errand: Errand, progress: Path, limit
     before = None
     while True:
         try:
-            return wait(child, limit_s)
+            return child.wait(watched(child.pid, limit_s))
         except subprocess.TimeoutExpired:
             now = progress.read_bytes()
             if now in (before, b""):

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from harness.stages.bounds import bound, wait
+from harness.stages.bounds import bound, watched
 from harness.words.errors import GateError, InputError, MissingError
 
 LIBRARY_NAME = "libnvidia-ml.so.1"
@@ -120,7 +120,7 @@ def _run(binary: Path, arguments: Sequence[str], environment: Mapping[str, str],
             bound(process.pid, resource.RLIMIT_FSIZE, OUTPUT_LIMIT)
             bound(process.pid, resource.RLIMIT_CORE, 0)
             try:
-                status = wait(process, limit_s)
+                status = process.wait(watched(process.pid, limit_s))
             except subprocess.TimeoutExpired:
                 process.kill()
                 raise GateError(f"{binary} {' '.join(arguments)}: still running after {limit_s:g} s, ended") from None

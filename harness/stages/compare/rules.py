@@ -88,8 +88,8 @@ class BinaryRule(Rule):
     @property
     def said(self) -> str:
         """The claim, as reports have it."""
-        what = {NEVER: "is never printed", ALWAYS: "is always printed", REPEATS: f"repeats {self.of}"}[self.claim]
-        return f"{what} by {self.versions[1]}{'' if self.when is None else f' ({self.when})'}, against {self.versions[0]}: "
+        what = {NEVER: "is never printed by", ALWAYS: "is always printed by", REPEATS: f"repeats {self.of} in"}[self.claim]
+        return f"{what} {self.versions[1]}{'' if self.when is None else f' ({self.when})'}, against {self.versions[0]}: "
 
     def speaks_of(self, capture: str) -> bool:  # noqa: ARG002 - it is of drivers, not of captures
         """A rule of this kind is of no capture by name; `binary_rules.bound` makes those that hold for a case."""

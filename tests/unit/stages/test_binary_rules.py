@@ -154,4 +154,4 @@ def test_a_rule_is_read_whole(tmp_path: Path):
     (read,) = load(tmp_path / "rules.yaml")
     assert isinstance(read, BinaryRule)
     assert (read.versions, read.claim, read.of, str(read.when)) == (PAIR, "repeats", "gpu/twin", "arch>=ampere")
-    assert read.said == "repeats gpu/twin by 535.274.02 (arch>=ampere), against 535.54.03: "
+    assert read.said == "repeats gpu/twin in 535.274.02 (arch>=ampere), against 535.54.03: "
