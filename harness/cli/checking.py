@@ -73,33 +73,44 @@ def command(
     living.refuse(smi if renderer == "builtin" else None, library, raw=raw)
     space = _workspace(root)
     _whole(space)
+    ruled = rules.of(space, rules_file)
+    cases = _cases(space, names, renderer, smi, ruled)
+    orphans = [] if names else drift.of_workspace(space)
+    return _tell(space, cases, ruling.uses(ruled, cases, space.ids(), check.VERSION), orphans, (json_file, junit_file), ci=options.in_ci(ci))
+
+
+def _tell(
+    space: Workspace, cases: list[Case], uses: list[ruling.Use], orphans: list[str], files: tuple[str | None, str | None], *, ci: bool
+) -> int:
+    """Write the table, and the reports that ``files`` name (JSON, JUnit); the exit status."""
+    waiting = pending.ids(space)
+    if ci:
+        orphans += [f"{pending.place(name)}: pending; accept or reject it" for name in waiting]
+    stream = sys.stderr if "-" in files else sys.stdout
+    table.check(cases, consoles.Whole(stream), orphans, uses, consoles.width_of(stream), waiting)
+    options.emit(files[0], lambda: document.check(cases, orphans, uses, waiting))
+    if files[1] is not None:
+        options.deliver(files[1], junit.check(cases, orphans, uses))
+    good = all(case.parity for case in cases) and not orphans and not any(use.problem for use in uses)
+    return EXIT_PARITY if good else EXIT_GATE
+
+
+def _cases(space: Workspace, names: tuple[str, ...], renderer: str, smi: str | None, ruled: list[rules.Rule]) -> list[Case]:
+    """The cases of the captures chosen; NothingError where none is, or none of them can be compared."""
     chosen = space.select(names)
     if not chosen:
         raise NothingError(f"{space.captures}: no captures; nvparity import makes one")
-    ruled = rules.of(space, rules_file)
     bar = Console(stderr=True)
 
     def watch(done: Iterable[list[Case]]) -> Iterable[list[Case]]:
         return progress.watched(done, len(chosen), bar, "checking", lambda of: of[0].id)
 
-    if renderer == "smi":
-        cases = by_binary.cases(space, chosen, options.binaries_at(smi), ruled, watch)
-    else:
-        cases = check.check(space, chosen, renderer, ruled, watch)
-    if not any(case.compared for case in cases) and any(case.skipped for case in cases):
-        raise NothingError(f"nothing to compare: {table.skipped(cases)}")
-    uses = ruling.uses(ruled, cases, space.ids(), check.VERSION)
-    orphans = [] if names else drift.of_workspace(space)
-    waiting = pending.ids(space)
-    if options.in_ci(ci):
-        orphans += [f"{pending.place(name)}: pending; accept or reject it" for name in waiting]
-    stream = sys.stderr if "-" in (json_file, junit_file) else sys.stdout
-    table.check(cases, consoles.Whole(stream), orphans, uses, consoles.width_of(stream), waiting)
-    options.emit(json_file, lambda: document.check(cases, orphans, uses, waiting))
-    if junit_file is not None:
-        options.deliver(junit_file, junit.check(cases, orphans, uses))
-    good = all(case.parity for case in cases) and not orphans and not any(use.problem for use in uses)
-    return EXIT_PARITY if good else EXIT_GATE
+    if renderer == "builtin":
+        return check.check(space, chosen, renderer, ruled, watch)
+    cases = by_binary.cases(space, chosen, options.binaries_at(smi), ruled, watch)
+    if all(case.skipped for case in cases):
+        raise NothingError(table.skipped(cases))
+    return cases
 
 
 def _apart(json_file: str | None, junit_file: str | None) -> None:
