@@ -9,7 +9,7 @@ from typing import Any
 
 from harness.words.errors import InputError, did_you_mean
 
-REPEATS = ("gpus", "handles", "memory_clocks", "graphics_clocks", "processes", "accounted_processes", "mig_devices", "retired_pages")
+REPEATS = ("gpus", "handles", "memory_clocks", "graphics_clocks", "processes", "compute_processes", "accounted_processes", "mig_devices", "retired_pages")
 FORMS = ("line", "block")
 ARCHITECTURES = {"kepler": 2, "maxwell": 3, "pascal": 4, "volta": 5, "turing": 6, "ampere": 7, "ada": 8, "hopper": 9, "blackwell": 10, "rubin": 13}
 _PREDICATE = re.compile(r"(arch)(<|>=|=)([a-z]+)|(!?)(answered|supported)\(([a-z0-9_.]+)\)|mode\(([a-z_]+)\)")

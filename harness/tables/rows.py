@@ -14,7 +14,7 @@ ROUTE_KINDS = ("call", "fieldvalue", "slot", "member", "literal", "clock", "sum"
 BASES = ("public", "field", "slot", "assumed", "literal")
 _BASIS = {"call": "public", "fieldvalue": "field", "slot": "slot", "member": "public", "literal": "literal", "clock": "public", "sum": "public",
           "difference": "public"}  # fmt: skip
-_ROUTE_KEYS = frozenset(("args", "out", "scope", "key", "bits", "supported", "gate", "text", "room", "refusal", "summary", "basis", "why"))
+_ROUTE_KEYS = frozenset(("args", "out", "scope", "key", "bits", "supported", "gate", "text", "room", "overflow", "refusal", "summary", "basis", "why"))
 SUMMARIES = ("duration", "count", "max", "min", "avg")
 
 
@@ -38,7 +38,9 @@ class Route:
     refusal  nvmlReturn_t printed for whatever code comes back, None for the code itself
     text     whether the byte array that comes back holds a text
     summary  what nvidia-smi makes of the samples that come back, one of SUMMARIES; '' elsewhere
-    room     bytes of the buffer that nvidia-smi gives for a text, its end included: a longer one is printed as INSUFFICIENT_SIZE
+    room     bytes of the buffer that nvidia-smi gives for a text, its end included, or entries that it has room for in a list:
+             a longer one is printed as INSUFFICIENT_SIZE
+    overflow nvmlReturn_t printed in place of INSUFFICIENT_SIZE, None for that
     basis    public, field, slot (measured on the driver's branch), assumed (slot or literal carried over from the nearest measured branch)
     why      the evidence, one line, where the header alone is not enough
     """
@@ -56,6 +58,7 @@ class Route:
     text: bool = False
     summary: str = ""
     room: int | None = None
+    overflow: int | None = None
     refusal: int | None = None
     basis: str = "public"
     why: str = ""
@@ -132,6 +135,7 @@ def parse_route(spec: Any, where: str) -> Route:
         text=spec.get("text") is True,
         summary=str(spec.get("summary", "")),
         room=None if spec.get("room") is None else int(spec["room"]),
+        overflow=None if spec.get("overflow") is None else int(spec["overflow"]),
         refusal=None if spec.get("refusal") is None else int(spec["refusal"]),
         basis=basis,
         why=str(spec.get("why", "")),

@@ -18,7 +18,7 @@ _NAME = re.compile(rf"(?=.{{1,100}}$){forms.NAME}")
 ROOT_TAG = "nvidia_smi_log"
 OWN_BLOCKS = frozenset({"mig_devices"})
 """Elements that nvidia-smi writes with their text on a line of its own; the text of every other stands beside its tags (captures)."""
-OWN_LISTS = ("processes", "accounted_processes", "retired_pagelist", "retired_page_addresses")
+OWN_LISTS = ("processes", "compute_processes", "accounted_processes", "retired_pagelist", "retired_page_addresses")
 """Lists that nvidia-smi writes on two lines when they are empty."""
 MAX_DEPTH = 64
 MAX_ATTRIBUTES = 64

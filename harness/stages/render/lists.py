@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from harness.stages.render.reading import Place
+from harness.stages.render.source import overflows
 from harness.words.errors import GateError
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def entries(source: NvmlSource, repeat: str, place: Place) -> list[Place]:
 
 def rows_of(repeat: str) -> tuple[str, ...]:
     """The rows whose calls give the entries of ``repeat``, where they are others than those printed in it."""
-    return (COMPUTE_ROW, MPS_ROW, GRAPHICS_ROW) if repeat == "processes" else ()
+    return {"processes": (COMPUTE_ROW, MPS_ROW, GRAPHICS_ROW), "compute_processes": (COMPUTE_ROW,)}.get(repeat, ())
 
 
 def _gpus(source: NvmlSource, place: Place) -> list[Place]:
@@ -55,12 +56,16 @@ def _handles(source: NvmlSource, place: Place) -> list[tuple[int, Any]]:
 
 def _listed(source: NvmlSource, row: str, place: Place, member: str) -> list[Place]:
     """One place for each value that the row's call lists."""
+    return [replace(place, entry={**place.entry, row: value, member: value}) for value in _held(source, row, place) or ()]
+
+
+def _held(source: NvmlSource, row: str, place: Place) -> list[Any] | None:
+    """What the row's call lists; None where it answers a state, or more than nvidia-smi has room for."""
     route = source.route(row)
     if route is None:
-        return []
+        return None
     answer = source.answer(route, place)
-    values = answer.out[route.out] if not answer.code else []
-    return [replace(place, entry={**place.entry, row: value, member: value}) for value in values]
+    return None if answer.code or overflows(route, answer) else list(answer.out[route.out or "value"])
 
 
 def _memory_clocks(source: NvmlSource, place: Place) -> list[Place]:
@@ -68,21 +73,25 @@ def _memory_clocks(source: NvmlSource, place: Place) -> list[Place]:
 
 
 def _graphics_clocks(source: NvmlSource, place: Place) -> list[Place]:
-    return _listed(source, "supported_clocks.graphics", place, "graphics_clock")
+    """The clocks of a memory clock; one entry that is a state where they answer one (binaries 340 to 555)."""
+    row = "supported_clocks.graphics"
+    return [place] if _held(source, row, place) is None else _listed(source, row, place, "graphics_clock")
 
 
 def _processes(source: NvmlSource, place: Place) -> list[Place]:
     """The processes of the compute and graphics lists, by pid.
 
     Measured with binaries 470, 535 and 550: each list is sorted by pid and the two are merged; one that both lists name is printed once, with both
-    types, and where a list names a pid twice, the first of one goes with the first of the other; the MPS list adds its type to these and brings no process of its own,
-    and a graphics process that it marks is printed as of all three types.  Nothing is printed unless all three answer.
+    types, and where a list names a pid twice, the first of one goes with the first of the other; the MPS list adds its type to these and brings no process of
+    its own, and a graphics process that it marks is printed as of all three types.  Nothing is printed unless all three answer; 390 asks
+    the last two only of a board that lists graphics processes.
     """
-    routes = [source.route(row) for row in (COMPUTE_ROW, MPS_ROW, GRAPHICS_ROW)]
-    if any(route is not None and source.answer(route, place).code for route in routes):
+    asked = [row for row in (COMPUTE_ROW, GRAPHICS_ROW, MPS_ROW) if (route := source.route(row)) is not None and source.opens(route, place)]
+    held = {row: _held(source, row, place) for row in asked}
+    if any(listed is None for listed in held.values()):
         return []
-    found = _merged(_entries_of(source, COMPUTE_ROW, place), _entries_of(source, GRAPHICS_ROW, place))
-    _mark(found, [int(process["pid"]) for process in _entries_of(source, MPS_ROW, place)], source.way("processes"))
+    found = _merged(held.get(COMPUTE_ROW) or [], held.get(GRAPHICS_ROW) or [])
+    _mark(found, [int(process["pid"]) for process in held.get(MPS_ROW) or ()], source.way("processes"))
     return [replace(place, entry={**place.entry, **process}) for process in found]
 
 
@@ -118,13 +127,9 @@ def _mark(found: list[dict[str, Any]], pids: list[int], way: str) -> None:
             process["type"] |= MPS | COMPUTE
 
 
-def _entries_of(source: NvmlSource, row: str, place: Place) -> list[dict[str, Any]]:
-    """What one process list holds; nothing where it answers a state."""
-    route = source.route(row)
-    if route is None:
-        return []
-    answer = source.answer(route, place)
-    return [] if answer.code else list(answer.out[route.out or "value"])
+def _compute_processes(source: NvmlSource, place: Place) -> list[Place]:
+    """The processes of the compute list (binary 340)."""
+    return [replace(place, entry={**place.entry, **process}) for process in _held(source, COMPUTE_ROW, place) or ()]
 
 
 def _retired(source: NvmlSource, place: Place) -> list[Place]:
@@ -159,6 +164,7 @@ _LISTS: dict[str, Callable[[NvmlSource, Place], list[Place]]] = {
     "memory_clocks": _memory_clocks,
     "graphics_clocks": _graphics_clocks,
     "processes": _processes,
+    "compute_processes": _compute_processes,
     "retired_pages": _retired,
     "accounted_processes": _accounted,
     "mig_devices": _none,

@@ -85,10 +85,9 @@ class NvmlSource:
         return route
 
     def _evaluate(self, route: Route, place: Place) -> Reading:
-        if route.gate is not None:
+        if route.gate is not None and not self.opens(route, place):
             gate = self.read(route.gate[0], place)
-            if gate.raw != route.gate[1]:
-                return Reading(gate.code or NOT_SUPPORTED if self._same_call(route) else NOT_SUPPORTED)
+            return Reading(gate.code or NOT_SUPPORTED if self._same_call(route) else NOT_SUPPORTED)
         if route.supported:
             refused = self._supported(route, place)
             if refused:
@@ -105,7 +104,13 @@ class NvmlSource:
         answer = self.answer(route, place)
         if answer.code:
             return Reading(answer.code if route.refusal is None else route.refusal)
+        if overflows(route, answer):
+            return Reading(INSUFFICIENT_SIZE if route.overflow is None else route.overflow)
         return self._picked(route, _member(answer.out, route.out))
+
+    def opens(self, route: Route, place: Place) -> bool:
+        """Whether nvidia-smi asks the call of ``route``: the row of its gate, if it has one, answers the value of the gate."""
+        return route.gate is None or self.read(route.gate[0], place).raw == route.gate[1]
 
     def _same_call(self, route: Route) -> bool:
         """Whether the gate is a member of what the route's own call writes."""
@@ -189,6 +194,14 @@ class NvmlSource:
     def uncaptured(self, handle: Any) -> bool:
         """Whether a GPU is one that the capture left out: not even its index is found."""
         return self._library.call("nvmlDeviceGetIndex", handle).code == NOT_FOUND
+
+
+def overflows(route: Route, answer: Answer) -> bool:
+    """Whether the list that came back is longer than nvidia-smi has room for."""
+    if route.room is None:
+        return False
+    listed = answer.out.get(route.out or "value")
+    return isinstance(listed, (list, tuple)) and len(listed) > route.room
 
 
 class _Nothing:

@@ -196,6 +196,7 @@ class Route(Base):
     text: bool | None = None
     summary: Literal[rows.SUMMARIES] | None = None  # type: ignore[valid-type]
     room: int | None = None
+    overflow: int | None = None
     refusal: int | None = None
     basis: Literal[rows.BASES] | None = None  # type: ignore[valid-type]
     why: str | None = None
