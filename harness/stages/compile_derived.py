@@ -163,7 +163,7 @@ def _processes(kind: str) -> Callable[[Values, States], FieldValue]:
     return made
 
 
-def _graphics_listed(values: Values, states: States) -> FieldValue:
+def _graphics_listed(_: Values, states: States) -> FieldValue:
     """Whether the board lists graphics processes: 1 unless its processes are a state (390 asks before it asks for the list)."""
     return FieldValue(int("processes" not in states))
 
@@ -246,7 +246,8 @@ _DERIVATIONS: Mapping[str, Callable[[Values, States], FieldValue]] = {
     "memory_v1_used": _memory_v1_used, "power_usage": _power_usage,
     "smoothing_enabled": _smoothing,
     "supported_clocks": _supported_clocks, "fabric_health_mask": _health_mask, "fabric_health_summary": _health_summary,
-    "processes_compute": _processes("C"), "processes_graphics": _processes("G"), "processes_mps": _processes("M"), "graphics_listed": _graphics_listed,
+    "processes_compute": _processes("C"), "processes_graphics": _processes("G"), "processes_mps": _processes("M"),
+    "graphics_listed": _graphics_listed,
     "accounted_processes": _accounted_processes, "mig_max_devices": _mig_max,
     "monitoring": _monitoring,
 }  # fmt: skip

@@ -9,12 +9,13 @@ from typing import Any
 
 from harness.words.errors import InputError, did_you_mean
 
-REPEATS = ("gpus", "handles", "memory_clocks", "graphics_clocks", "processes", "compute_processes", "accounted_processes", "mig_devices", "retired_pages")
+REPEATS = ("gpus", "handles", "memory_clocks", "graphics_clocks", "processes", "compute_processes", "accounted_processes", "mig_devices",
+           "retired_pages")  # fmt: skip
 FORMS = ("line", "block")
 ARCHITECTURES = {"kepler": 2, "maxwell": 3, "pascal": 4, "volta": 5, "turing": 6, "ampere": 7, "ada": 8, "hopper": 9, "blackwell": 10, "rubin": 13}
 _PREDICATE = re.compile(r"(arch)(<|>=|=)([a-z]+)|(!?)(answered|supported)\(([a-z0-9_.]+)\)|mode\(([a-z_]+)\)")
 _KEYS = frozenset(("row", "elements", "when", "repeat", "form", "collapse", "none", "attributes", "blank",
-                   "display", "on_request", "bare", "refused"))  # fmt: skip
+                   "display", "on_request", "bare", "refused", "error"))  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,7 @@ class Element:
     on_request  printed by `-q` only where -d names a section of it
     bare        an entry of a list that has no line of its own: what is in it stands where it would
     refused     sentence printed in place of the element when the row of its heading answers a state, whose text follows
+    error       name of the element that this sentence stands in; without it the sentence stands alone
     Two siblings may share a name when their predicates exclude each other.
     """
 
@@ -95,6 +97,7 @@ class Element:
     on_request: bool = False
     bare: bool = False
     refused: str | None = None
+    error: str | None = None
 
     def child(self, name: str) -> Element | None:
         """The child called ``name``, or None."""
@@ -155,13 +158,14 @@ def parse_element(item: Any, where: str) -> Element:
         on_request=spec.get("on_request") is True,
         bare=spec.get("bare") is True,
         refused=spec.get("refused"),
+        error=spec.get("error"),
     )
 
 
 def dump_element(element: Element) -> dict[str, Any]:
     """The mapping ``parse_element`` reads."""
     spec: dict[str, Any] = {}
-    for key in ("row", "repeat", "collapse", "none", "refused"):
+    for key in ("row", "repeat", "collapse", "none", "refused", "error"):
         if getattr(element, key) is not None:
             spec[key] = getattr(element, key)
     if element.when is not None:

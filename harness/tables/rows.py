@@ -10,10 +10,10 @@ from typing import Any
 from harness.tables import formats, strictyaml
 from harness.words.errors import InputError, did_you_mean
 
-ROUTE_KINDS = ("call", "fieldvalue", "slot", "member", "literal", "clock", "sum", "difference")
+ROUTE_KINDS = ("call", "fieldvalue", "slot", "member", "literal", "clock", "sum", "difference", "all")
 BASES = ("public", "field", "slot", "assumed", "literal")
 _BASIS = {"call": "public", "fieldvalue": "field", "slot": "slot", "member": "public", "literal": "literal", "clock": "public", "sum": "public",
-          "difference": "public"}  # fmt: skip
+          "difference": "public", "all": "public"}  # fmt: skip
 _ROUTE_KEYS = frozenset(("args", "out", "scope", "key", "bits", "supported", "gate", "text", "room", "overflow", "refusal", "summary", "basis", "why"))
 SUMMARIES = ("duration", "count", "max", "min", "avg")
 
@@ -24,9 +24,10 @@ class Route:
 
     kind     ``call`` a function of the header, ``fieldvalue`` a field id through nvmlDeviceGetFieldValues, ``slot`` an entry of the private
              table, ``member`` a member of the enclosing list's entry, ``literal`` a state printed without asking, ``clock`` the clock,
-             ``sum`` of the rows that answer (in 64 bits), ``difference`` of two rows in the unit printed (nvidia-smi computes these two itself)
+             ``sum`` of the rows that answer (in 64 bits), ``difference`` of two rows in the unit printed (nvidia-smi computes these two itself),
+             ``all`` a state where one of the rows answers one (the first such), of those that are asked at all
     target   the function's, field id's, slot's or member's name; the state's name for a literal; empty for sum and difference
-    operands the rows of a sum or difference
+    operands the rows of a sum, a difference or an all
     args     the function's other arguments by header name: a number, or ``$name`` of the enclosing list's entry
     out      the out parameter, or ``parameter.member`` of a struct
     scope    scope id of a field value
@@ -120,7 +121,7 @@ def parse_route(spec: Any, where: str) -> Route:
     if spec.get("summary", SUMMARIES[0]) not in SUMMARIES:
         raise InputError(f"{where}: unknown summary {spec['summary']!r}; it is one of {', '.join(SUMMARIES)}")
     bits, gate = spec.get("bits"), spec.get("gate")
-    computed = kind in ("sum", "difference")
+    computed = kind in ("sum", "difference", "all")
     return Route(
         kind=kind,
         target="" if computed else str(spec[kind]),

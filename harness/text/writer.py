@@ -41,6 +41,8 @@ def _write(node: Node, depth: int, layout: Layout, out: list[str]) -> None:
         else:
             before = inner if child.indent is None else child.indent
             out.append(f"{before}<{child.tag}>{escape(child.text or '', child.escape)}</{child.tag}>")
+            if layout.gap and child.blank:
+                out.append("")
     out.append(f"{indent}</{node.tag}>")
     if layout.gap and node.tag == "gpu" and depth == 1:
         out.append("")

@@ -14,7 +14,7 @@ from typing import Any
 from mocklib import fields as tables
 from mocklib.spec import Absence
 
-NOT_SUPPORTED, NOT_FOUND = 3, 6
+NOT_SUPPORTED, NOT_FOUND, INSUFFICIENT_SIZE = 3, 6, 7
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from harness.tables.drivers import Driver
 from harness.tables.layout import ARCHITECTURES, Element, Predicate
 from harness.tables.rows import Route
 from harness.words.state import State
-from tests.parity.expect_calls import NOT_FOUND, NOT_SUPPORTED, Board, Said
+from tests.parity.expect_calls import INSUFFICIENT_SIZE, NOT_FOUND, NOT_SUPPORTED, Board, Said
 
 NUMBERED = frozenset((
     "gpu", "mig_device", "process_info", "accounted_process_info", "supported_mem_clock", "supported_graphics_clock", "retired_page",
@@ -86,6 +86,8 @@ class Model:
         if closed:
             return Said(closed)
         said = getattr(self, f"_by_{route.kind}")(route, at)
+        if route.room is not None and not said.code and isinstance(said.value, tuple) and len(said.value) > route.room:
+            return Said(INSUFFICIENT_SIZE if route.overflow is None else route.overflow)
         if said.code and route.refusal is not None:
             return Said(route.refusal)
         return Said(0, _bits(route, said.value)) if route.bits and not said.code else said
@@ -139,6 +141,15 @@ class Model:
         shown = [self.form(row).parse(self.form(row).text(one.value)) for row, one in zip(route.operands, said, strict=True)]
         return Said(0, int(shown[0]) - sum(int(value) for value in shown[1:]))
 
+    def _by_all(self, route: Route, at: At) -> Said:
+        said = [self.said(row, at) for row in route.operands if not self._shut(row, at)]
+        return next((one for one in said if one.code), Said(0, len(said)))
+
+    def _shut(self, row: str, at: At) -> bool:
+        """Whether the gate of ``row`` keeps it from being asked."""
+        route = self.route(row)
+        return route is not None and route.gate is not None and bool(self._closed(route, at))
+
     def form(self, row: str) -> Any:
         """The format of ``row`` on this driver."""
         if row not in self._forms:
@@ -156,7 +167,7 @@ class Model:
 
     def _below(self, element: Element, at: At, prefix: str) -> Iterator[Leaf]:
         """The leaves inside ``element``, their paths from there; ``prefix``: where it stands, as what is kept names it."""
-        printed = [(child.name, leaves) for child in element.children for leaves in self._printed(child, at, prefix + child.name)]
+        printed = [entry for child in element.children for entry in self._printed(child, at, prefix + child.name)]
         total = Counter(name for name, _ in printed)
         seen: Counter[str] = Counter()
         for name, leaves in printed:
@@ -164,8 +175,8 @@ class Model:
             seen[name] += 1
             yield from (replace(leaf, path=step + leaf.path) for leaf in leaves)
 
-    def _printed(self, child: Element, at: At, start: str) -> Iterator[list[Leaf]]:
-        """The leaves of each time that ``child`` is printed: by its list, else as often as entries are kept of it."""
+    def _printed(self, child: Element, at: At, start: str) -> Iterator[tuple[str, list[Leaf]]]:
+        """The name and leaves of each time that ``child`` is printed: by its list, else as often as entries are kept of it."""
         places = self._places(child, at)
         if f"{start}[0]" in self._above and (child.repeat is None or not places):
             number = sum(1 for path in self._above if re.fullmatch(re.escape(start) + r"\[[0-9]+\]", path))
@@ -174,9 +185,13 @@ class Model:
             listed = [(here, start if child.repeat is None else f"{start}[{entry}]") for entry, here in enumerate(places)]
             times = [(here, where) for here, where in listed if self._present(child, here)]
         for here, where in times:
+            if child.refused is not None and self.said(child.attributes[0][1], here).code:
+                row = child.attributes[0][1]
+                yield child.error or child.name, [Leaf("", child.refused + self.text(row, self.said(row, here)), row)]
+                continue
             leaves = self._element(child, here, where)
             if leaves is not None:
-                yield leaves
+                yield child.name, leaves
 
     def _element(self, element: Element, at: At, where: str) -> list[Leaf] | None:
         """The leaves of one element, their paths from it; None where nothing of it is printed."""
@@ -246,7 +261,8 @@ class Model:
         return self._each("supported_clocks.memory", "memory_clock", at)
 
     def _list_graphics_clocks(self, at: At) -> list[At]:
-        return self._each("supported_clocks.graphics", "graphics_clock", at)
+        row = "supported_clocks.graphics"
+        return [at] if self.said(row, at).code else self._each(row, "graphics_clock", at)
 
     def _list_retired_pages(self, at: At) -> list[At]:
         route = self.route(at.within)
@@ -258,24 +274,28 @@ class Model:
 
     def _list_processes(self, at: At) -> list[At]:
         """By pid; a pid's n-th entry of one list is its n-th of the other; the MPS list marks, and makes C of G (measured with 470 and 550)."""
-        mps = self.said("processes.mps", at)
-        if any(self.said(f"processes.{kind}", at).code for kind in ("compute", "mps", "graphics")):
+        lists = {row: self.said(row, at) for row in (f"processes.{kind}" for kind in ("compute", "graphics", "mps")) if not self._shut(row, at)}
+        if any(said.code for said in lists.values()):
             return []
         found: list[dict[str, Any]] = []
         for row, kind in (("processes.compute", COMPUTE), ("processes.graphics", GRAPHICS)):
             left = list(found)
-            for process in self.said(row, at).value:
+            for process in lists[row].value if row in lists else ():
                 same = next((other for other in left if other["pid"] == process["pid"]), None)
                 if same is None:
                     found.append({**process, "type": kind})
                 else:
                     same["type"] += kind
                     left.remove(same)
-        marked = {process["pid"] for process in mps.value}
+        marked = {process["pid"] for process in lists["processes.mps"].value} if "processes.mps" in lists else set()
         for process in found:
             if process["pid"] in marked:
                 process["type"] = ALL if process["type"] & GRAPHICS else COMPUTE + MPS
         return [At(at.gpu, process) for process in sorted(found, key=lambda process: int(process["pid"]))]
+
+    def _list_compute_processes(self, at: At) -> list[At]:
+        said = self.said("processes.compute", at)
+        return [] if said.code else [At(at.gpu, process) for process in said.value]
 
     def _list_accounted_processes(self, at: At) -> list[At]:
         said = self.said("accounting.pids", at)

@@ -16,6 +16,7 @@ LISTS = {
     "memory_clocks": ("supported_clocks.memory",),
     "graphics_clocks": ("supported_clocks.graphics",),
     "processes": ("processes.compute", "processes.graphics", "processes.mps"),
+    "compute_processes": ("processes.compute",),
     "retired_pages": (),
     "accounted_processes": ("accounting.pids", "accounted_process.is_running"),
     "mig_devices": (),
@@ -33,7 +34,7 @@ def shown(driver: Driver, row: str) -> frozenset[str]:
     route = route_of(driver, row)
     if route is None:
         return frozenset()
-    if route.kind in ("sum", "difference"):
+    if route.kind in ("sum", "difference", "all"):
         return frozenset().union(*(shown(driver, operand) for operand in route.operands))
     if route.kind == "call":
         return _of_call(route)

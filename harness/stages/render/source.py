@@ -99,7 +99,7 @@ class NvmlSource:
             return Reading(NOT_SUPPORTED if code is None else code)
         if route.kind == "member":
             return _value(place.entry[route.target]) if route.target in place.entry else Reading(NOT_SUPPORTED)
-        if route.kind in ("sum", "difference"):
+        if route.kind in ("sum", "difference", "all"):
             return self._computed(route, place)
         answer = self.answer(route, place)
         if answer.code:
@@ -136,7 +136,10 @@ class NvmlSource:
         return 0 if route.pick(int(mask)) else NOT_SUPPORTED
 
     def _computed(self, route: Route, place: Place) -> Reading:
-        """A sum of the rows that answer (INSUFFICIENT_SIZE where 64 bits do not hold it), or a difference of two rows as they are printed."""
+        """A sum of the rows that answer (INSUFFICIENT_SIZE where 64 bits do not hold it), a difference of two rows as they are printed, or that all rows asked answer."""
+        if route.kind == "all":
+            asked = [row for row in route.operands if (own := self._route(row)) is not None and self.opens(own, place)]
+            return next((one for one in (self.read(row, place) for row in asked) if not one.answered), Reading(0, len(asked)))
         readings = [self.read(operand, place) for operand in route.operands]
         values = [reading.raw for reading in readings if isinstance(reading.raw, int)]
         if not values or (route.kind == "difference" and len(values) < len(readings)):

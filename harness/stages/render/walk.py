@@ -131,7 +131,8 @@ class Walker:
         """The sentence printed in place of an element without its heading: the state stands behind it."""
         _, row = element.attributes[0]
         reading = self._source.read(row, place)
-        node = Node(element.name, f"{element.refused}{self._text(row, reading)}", form=SENTENCE, blank=element.blank)
+        form = SENTENCE if element.error is None else LINE
+        node = Node(element.error or element.name, f"{element.refused}{self._text(row, reading)}", form=form, blank=element.blank)
         self._note(node, f"/@{element.attributes[0][0]}", row, reading)
         return node
 

@@ -162,6 +162,7 @@ class Element(Base):
     on_request: bool = False
     bare: bool = False
     refused: str | None = None
+    error: str | None = None
 
 
 class NamedElement(RootModel[Annotated[dict[str, str | Element], Field(min_length=1, max_length=1)]]):
@@ -186,6 +187,7 @@ class Route(Base):
     clock: str | None = None
     sum: list[str] | None = None
     difference: list[str] | None = None
+    all: list[str] | None = None
     args: dict[str, int | str] | None = None
     out: str | None = None
     scope: int | None = None
