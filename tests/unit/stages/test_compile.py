@@ -34,6 +34,7 @@ def test_a_key_that_is_not_given_is_not_supported(tree):
     assert answered == {
         "minor_number", "uuid", "performance_state", "virtualization.mode", "protected_memory.total_bytes",
         "protected_memory.used_bytes", "protected_memory.free_bytes", "capabilities.egm", "processes.compute", "processes.graphics", "processes.mps",
+        "processes.graphics_listed",
     }  # fmt: skip
     assert all(value.status == 3 for name, value in device.items() if name not in answered)
 
