@@ -14,7 +14,8 @@ ROUTE_KINDS = ("call", "fieldvalue", "slot", "member", "literal", "clock", "sum"
 BASES = ("public", "field", "slot", "assumed", "literal")
 _BASIS = {"call": "public", "fieldvalue": "field", "slot": "slot", "member": "public", "literal": "literal", "clock": "public", "sum": "public",
           "difference": "public", "all": "public"}  # fmt: skip
-_ROUTE_KEYS = frozenset(("args", "out", "scope", "key", "bits", "supported", "gate", "text", "room", "overflow", "refusal", "summary", "basis", "why"))
+_ROUTE_KEYS = frozenset(("args", "out", "scope", "key", "bits", "supported", "gate", "text", "room", "overflow", "refusal", "summary", "basis",
+                         "why"))  # fmt: skip
 SUMMARIES = ("duration", "count", "max", "min", "avg")
 
 

@@ -355,6 +355,7 @@ DERIVED: dict[str, Callable[[Flat, Flat], Held]] = {
     "processes_compute": _processes("C"),
     "processes_graphics": _processes("G"),
     "processes_mps": _processes("M"),
+    "graphics_listed": lambda _values, states: (0, int("processes" not in states)),
     "accounted_processes": _accounted,
     "mig_max_devices": _mig,
 }

@@ -123,7 +123,7 @@ class NvmlSource:
         reading = _value(value.split(b"\0")[0].decode("utf-8", "surrogateescape") if route.text and isinstance(value, bytes) else value)
         if isinstance(reading.raw, int):
             return Reading(0, route.pick(reading.raw))
-        if route.room is not None and len(rawbytes.encode(str(reading.raw))) >= route.room:
+        if route.room is not None and isinstance(value, (str, bytes)) and len(rawbytes.encode(str(reading.raw))) >= route.room:
             return Reading(INSUFFICIENT_SIZE)
         return reading
 
@@ -136,7 +136,7 @@ class NvmlSource:
         return 0 if route.pick(int(mask)) else NOT_SUPPORTED
 
     def _computed(self, route: Route, place: Place) -> Reading:
-        """A sum of the rows that answer (INSUFFICIENT_SIZE where 64 bits do not hold it), a difference of two rows as they are printed, or that all rows asked answer."""
+        """A sum of the rows that answer (INSUFFICIENT_SIZE where 64 bits do not hold it), a difference of two as printed, whether all answer."""
         if route.kind == "all":
             asked = [row for row in route.operands if (own := self._route(row)) is not None and self.opens(own, place)]
             return next((one for one in (self.read(row, place) for row in asked) if not one.answered), Reading(0, len(asked)))
