@@ -82,8 +82,8 @@ def _processes(source: NvmlSource, place: Place) -> list[Place]:
     """The processes of the compute and graphics lists, by pid.
 
     Measured with binaries 470, 535 and 550: each list is sorted by pid and the two are merged; one that both lists name is printed once, with both
-    types, and where a list names a pid twice, the first of one goes with the first of the other; the MPS list adds its type to these and brings no process of
-    its own, and a graphics process that it marks is printed as of all three types.  Nothing is printed unless all three answer; 390 asks
+    types, and where a list names a pid twice, the first of one goes with the first of the other; the MPS list adds its type to these and brings no
+    process of its own, and a graphics process that it marks is printed as of all three types.  Nothing is printed unless all three answer; 390 asks
     the last two only of a board that lists graphics processes.
     """
     asked = [row for row in (COMPUTE_ROW, GRAPHICS_ROW, MPS_ROW) if (route := source.route(row)) is not None and source.opens(route, place)]
