@@ -104,3 +104,17 @@ def test_what_a_process_is_called_is_kept_whatever_it_is(take: Take):
     given = put(text_of(T4), "processes", odd)
     taken = take(given)
     assert (taken.status, taken.rendered(), taken.unmodelled) == (0, given, {})
+
+
+def test_types_are_kept_and_served_by_the_lists_they_name(take: Take, ask: Ask):
+    """Each list has the processes whose type names it."""
+    kinds = ["C", "G", "C+G", "M+C", "M+C+G"]
+    given = put(text_of(A100), "processes", [process(100 + number, f"/opt/{number}", "10 MiB", kind) for number, kind in enumerate(kinds)])
+    taken = take(given)
+    assert (taken.status, taken.rendered(), taken.unmodelled) == (0, given, {})
+    nvml, device = ask(taken)
+    calls = {"C": "Compute", "G": "Graphics", "M": "MPSCompute"}
+    listed = {kind: nvml.call(f"nvmlDeviceGet{name}RunningProcesses_v3", device).out["infos"] for kind, name in calls.items()}
+    assert {kind: [entry["pid"] for entry in entries] for kind, entries in listed.items()} == {
+        kind: [100 + number for number, named in enumerate(kinds) if kind in named.split("+")] for kind in calls
+    }
