@@ -125,5 +125,5 @@ def test_recorded_answers_in_place_of_every_public_call_are_printed_as_the_field
         ran = run_smi(smi_binary(branch), ("-q", "-x"), library=library_path, variables={"NVPARITY_IMAGE": str(tmp_path / name)})
         assert (ran.status, ran.stderr) == (0, b"")
         printed.append(without_clock(ran.stdout))
-    assert len(answers) > 1000
+    assert len(answers) > 800
     assert printed[0] == printed[1]

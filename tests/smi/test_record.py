@@ -19,8 +19,8 @@ VERSIONS = {470: "470.256.02", 525: "525.147.05", 535: "535.274.02", 550: "550.1
 
 
 def run(library: Path, profile: Path, arguments: list[str]) -> subprocess.CompletedProcess[str]:
-    """`nvparity record` on the mock of ``profile``, which stands in the node's place."""
-    record = [sys.executable, "-m", "harness.cli", "record", "--library", str(library), *arguments]
+    """`nvparity record` on the mock of ``profile``, which stands in the node's place: its branch library is the one that the loader finds."""
+    record = [sys.executable, "-m", "harness.cli", "record", *arguments]
     command = [sys.executable, "-m", "harness.cli", "run", str(profile), "--", *record]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "NVPARITY_LIBRARY": str(library), "PATH": "/usr/bin:/bin"}
     environment.pop("CI", None)
