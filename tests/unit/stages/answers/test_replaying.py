@@ -48,7 +48,7 @@ def test_the_environment_of_the_caller_changes_no_mock(monkeypatch: pytest.Monke
 def test_a_library_is_asked_in_the_environment_of_the_caller(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NVPARITY_IMAGE", str(serving.image_of(T4, SPACE)))
     monkeypatch.setenv("MOCK_NVML_STATE", str(tmp_path / "state"))
-    assert replaying.record_library(serving.library()) == replaying.record_mock(T4, SPACE)
+    assert replaying.record_library(serving.library_of(T4, SPACE)) == replaying.record_mock(T4, SPACE)
 
 
 def test_a_library_that_is_not_ours_is_asked_alike(nvml_stub: Callable[..., Path]) -> None:
