@@ -71,7 +71,8 @@ class Driver:
     measured   branches whose binaries showed the nodes from the root to this one what they have
     evidence   branch of the binary that showed this node its slots; None where a node changes them without one
     handle_texts  return code -> why a GPU's handle is not given, where that has other words; a code without any is an unknown error
-    text       root of what `-q` prints without `-x`; text_routes, text_forms: as routes and forms, for its rows; text_column: where its colons stand
+    text       root of what `-q` prints without `-x`; text_routes, text_forms: as routes and forms, for its rows; text_column: where its colons stand;
+               text_seen: whether a binary or a text showed it, so that it is not merely that of the node's parent
     """
 
     version: DriverVersion
@@ -93,6 +94,7 @@ class Driver:
     text_routes: Mapping[str, rows.Route] = field(default_factory=dict)
     text_forms: Mapping[str, str] = field(default_factory=dict)
     text_column: int = 0
+    text_seen: bool = False
     lists: Mapping[str, str] = field(default_factory=dict)
     handle_texts: Mapping[int, str] = field(default_factory=dict)
     _states: dict[str, State] = field(default_factory=dict, compare=False)
@@ -122,7 +124,7 @@ class Driver:
 
     def in_text(self) -> Driver:
         """This driver as its `-q` text has it: that tree is its layout, with the routes and formats of that tree's rows."""
-        return replace(self, layout=self.text, routes=self.text_routes, forms=self.text_forms)
+        return replace(self, layout=self.text, routes=self.text_routes, forms=self.text_forms, assumed=self.assumed or not self.text_seen)
 
     def text_of(self, code: int) -> str:
         """The text printed for a return code; a code the binary does not know prints an empty body."""
@@ -241,6 +243,7 @@ class DriverTree:
             frozenset(functions), frozenset(measured), evidence, text,
             _based(_routes(text, {**merged["routes"], **merged["text_routes"]}, where), version.branch in measured, exports),
             {**merged["formats"], **merged["text_formats"]}, int(plain.get("text_column", 0)),
+            _text_seen(self.nodes[version]),
             {str(name): _list(name, way, where) for name, way in merged["lists"].items()},
             {int(code): str(text) for code, text in merged["handle_texts"].items()},
         )  # fmt: skip
@@ -264,6 +267,11 @@ def _version_of(function: str, exports: Collection[str]) -> str:
         return function
     older = [f"{base}_v{version}" for version in range(int(number) - 1, 1, -1)]
     return next((name for name in (*older, base) if name in exports), function)
+
+
+def _text_seen(node: Node) -> bool:
+    """Whether a node says its `-q` text, or was measured whole with the binary of a version that it has seen."""
+    return "text" in node.spec or "text_changes" in node.spec or node.spec.get("binary") in node.seen
 
 
 def _slot(name: str, spec: Any, where: str) -> SlotDef:

@@ -14,8 +14,8 @@ ROUTE_KINDS = ("call", "fieldvalue", "slot", "member", "literal", "clock", "sum"
 BASES = ("public", "field", "slot", "assumed", "literal")
 _BASIS = {"call": "public", "fieldvalue": "field", "slot": "slot", "member": "public", "literal": "literal", "clock": "public", "sum": "public",
           "difference": "public", "all": "public"}  # fmt: skip
-_ROUTE_KEYS = frozenset(("args", "out", "scope", "key", "bits", "supported", "gate", "text", "room", "overflow", "refusal", "summary", "basis",
-                         "why"))  # fmt: skip
+_ROUTE_KEYS = frozenset(("args", "out", "scope", "key", "bits", "supported", "gate", "text", "room", "overflow", "refusal", "ignored", "summary",
+                         "basis", "why"))  # fmt: skip
 SUMMARIES = ("duration", "count", "max", "min", "avg")
 
 
@@ -38,6 +38,7 @@ class Route:
     gate     (row, value): unless that row answers that value, nvidia-smi prints not supported without asking; a gate that the same call
              answers and that is refused gives its code
     refusal  nvmlReturn_t printed for whatever code comes back, None for the code itself
+    ignored  return codes that nvidia-smi does not look at: what it prints then is whatever its memory held, and is read as the empty text here
     text     whether the byte array that comes back holds a text
     summary  what nvidia-smi makes of the samples that come back, one of SUMMARIES; '' elsewhere
     room     bytes of the buffer that nvidia-smi gives for a text, its end included, or entries that it has room for in a list:
@@ -61,6 +62,7 @@ class Route:
     summary: str = ""
     room: int | None = None
     overflow: int | None = None
+    ignored: tuple[int, ...] = ()
     refusal: int | None = None
     basis: str = "public"
     why: str = ""
@@ -138,6 +140,7 @@ def parse_route(spec: Any, where: str) -> Route:
         summary=str(spec.get("summary", "")),
         room=None if spec.get("room") is None else int(spec["room"]),
         overflow=None if spec.get("overflow") is None else int(spec["overflow"]),
+        ignored=tuple(map(int, spec.get("ignored", ()))),
         refusal=None if spec.get("refusal") is None else int(spec["refusal"]),
         basis=basis,
         why=str(spec.get("why", "")),

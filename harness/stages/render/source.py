@@ -71,7 +71,10 @@ class NvmlSource:
         if row in place.entry:
             return _value(place.entry[row])
         route = self._route(row)
-        return Reading(NOT_SUPPORTED) if route is None else self._evaluate(route, place)
+        if route is None:
+            return Reading(NOT_SUPPORTED)
+        reading = self._evaluate(route, place)
+        return Reading(0, "") if reading.code in route.ignored else reading
 
     def asked(self, row: str) -> str:
         """The route of ``row`` as text: kind and target with arguments."""

@@ -196,6 +196,7 @@ class Route(Base):
     supported: str | None = None
     gate: list[Any] | None = None
     text: bool | None = None
+    ignored: list[int] | None = None
     summary: Literal[rows.SUMMARIES] | None = None  # type: ignore[valid-type]
     room: int | None = None
     overflow: int | None = None

@@ -179,3 +179,11 @@ def test_every_function_a_row_asks_is_one_the_library_has():
         for row, route in drivers.load().resolve(version).routes.items():
             if route.kind == "call":
                 assert route.target in functions, (version, row)
+
+
+def test_text_that_neither_a_binary_nor_a_text_showed_is_assumed():
+    tree = drivers.load()
+    shown = {version.text: not tree.resolve(version).in_text().assumed for version in tree.versions() if version.branch in (470, 535, 550, 580)}
+    assert all(shown[version] for version in ("470.74", "535.274.02", "550.163.01"))
+    assert not shown["535.54.03"], "its binary is that of another release, and no text of its own is there"
+    assert tree.resolve("550.163.01").in_text().layout is tree.resolve("550.163.01").text
