@@ -115,9 +115,10 @@ class Pairs:
         for branch, spec in self.specs(document):
             if not branches or branch in branches:
                 more = (self.with_sections(branch, seed),) if seed is not None and "q" in wanted else ()
-                yield from self._of(branch, spec, (*wanted, *more))
+                yield from self.of(branch, spec, (*wanted, *more))
 
-    def _of(self, branch: int, spec: ImageSpec, wanted: tuple[str, ...]) -> Iterator[Difference]:
+    def of(self, branch: int, spec: ImageSpec, wanted: tuple[str, ...]) -> Iterator[Difference]:
+        """The views in which the binary of a branch and builtin differ on an image of this content."""
         path = self.folder / "drawn.img"
         image.write(path, image.pack(spec))
         driver = self.tree.resolve(self.versions[branch])
