@@ -45,7 +45,13 @@ def bound(rules: list[Rule], printed: Printed) -> list[Rule]:
     """``rules`` for one case: those of kind binary that are of its pair of versions, and all of other kinds."""
     made: list[Rule] = [rule for rule in rules if not isinstance(rule, BinaryRule)]
     pair = (printed.origin, printed.version)
-    return [*made, *(Bound(**vars(rule), printed=printed) for rule in rules if isinstance(rule, BinaryRule) and rule.versions == pair)]
+    held = [rule for rule in rules if isinstance(rule, BinaryRule) and rule.versions == pair and of_view(rule, printed)]
+    return [*made, *(Bound(**vars(rule), printed=printed) for rule in held)]
+
+
+def of_view(rule: BinaryRule, printed: Printed) -> bool:
+    """Whether the rule is of the view that was printed, or of the one that its sections are of."""
+    return rule.view == printed.view.partition(":")[0]
 
 
 def judged(rule: BinaryRule, cases: Collection[Case], *, whole: bool) -> tuple[int, str | None]:
@@ -55,6 +61,7 @@ def judged(rule: BinaryRule, cases: Collection[Case], *, whole: bool) -> tuple[i
     """
     covers = sum(case.ruled.get(rule.place, 0) for case in cases)
     ran = [case.printed for case in cases if case.printed is not None and case.printed.version == rule.versions[1] and case.printed.leaves]
+    ran = [printed for printed in ran if of_view(rule, printed)]
     for case in cases:
         untrue = rule.claim == ALWAYS and case.printed is not None and case.printed.origin == rule.versions[0]
         if untrue and any(paths.distinct(path) == rule.path for path in case.elements):
@@ -72,6 +79,8 @@ def contrary(rule: BinaryRule, printed: Printed) -> Iterator[str]:
     if rule.claim == NEVER:
         yield from (path for path in printed.leaves if path in found)
     elif rule.claim == ALWAYS:
+        if printed.view != rule.view:
+            return  # sections alone say nothing of what stands outside them
         yield from (f"{entry or 'everything'} without it" for entry in _entries(rule, printed) if not any(path.startswith(entry) for path in found))
     else:
         assert rule.of is not None

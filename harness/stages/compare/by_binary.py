@@ -7,6 +7,7 @@ cannot print; a GPU that a capture left out it tells with an error.  Everything 
 
 from __future__ import annotations
 
+import contextlib
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -21,7 +22,7 @@ from harness.stages.importing import source
 from harness.stages.render import real
 from harness.stores import captures, goldens
 from harness.tables import drivers
-from harness.text import document, paths
+from harness.text import document, paths, rawbytes
 from harness.words.errors import GateError, InputError
 from harness.words.version import DriverVersion
 
@@ -37,8 +38,10 @@ if TYPE_CHECKING:
     from harness.tables.drivers import Driver
 
 RENDERER = "smi"
-TIMESTAMP, DRIVER = "timestamp", "driver_version"
-"""The elements set aside."""
+TIMES, VERSIONS = ("timestamp", "Timestamp"), ("driver_version", "Driver Version")
+"""The elements set aside, by tag and by label."""
+HEADING = "/@GPU"
+"""The path of the address in the heading of a GPU's block of text."""
 ERROR = "error_string"
 """What nvidia-smi prints, outside any GPU's block, of a GPU that it cannot ask."""
 NO_DRIVER, NO_BINARY = "its driver is not told", "no binary of its branch"
@@ -83,9 +86,10 @@ def _view(space: Workspace, capture: Capture, expected: Expected, text: Source, 
     origin = str(capture.sidecar.driver)
     facts = Printed(binary.version, origin)
     try:
-        printed = real.render(space.profile_path(expected.id), space, expected.view, binary)
+        printed = real.render(space.profile_path(expected.id), space, getattr(text, "view", expected.view), binary)
     except GateError as error:
         return _failed(expected, facts, {"run": str(error)})
+    printed = replace(printed, run=replace(printed.run, stdout=_headed(printed.run.stdout, expected)))
     facts = facts_of(printed, origin)
     try:
         render = source.read(printed.run.stdout, f"nvidia-smi {binary.version} of {expected.id}")
@@ -104,25 +108,30 @@ def _view(space: Workspace, capture: Capture, expected: Expected, text: Source, 
     return case
 
 
+def _headed(data: bytes, expected: Expected) -> bytes:
+    """``data`` with the capture's headings of GPU blocks where no call answers them: the binary prints the word alone there."""
+    kept = [text for path, text in expected.leaves if path.endswith(HEADING) and path in expected.unmodelled]
+    headings = (b"GPU " + rawbytes.encode(text) + b"\n" for text in kept)
+    return b"".join(next(headings, line) if line == b"GPU \n" else line for line in data.splitlines(keepends=True))
+
+
 def facts_of(printed: real.Printed, origin: str, leaves: Iterable[tuple[str, str]] = ()) -> Printed:
     """What a case keeps of a run; ``origin``: the driver that what was printed is held against, ``leaves`` of the text."""
     architectures = tuple(compile_device.architecture(device) for device in printed.served.profile.shown)
     stderr = printed.run.stderr.decode("utf-8", "backslashreplace")
-    return Printed(printed.binary.version, origin, printed.served.lacking, printed.run.status, stderr, dict(leaves), architectures)
+    return Printed(printed.binary.version, origin, printed.served.lacking, printed.run.status, stderr, dict(leaves), architectures, printed.view)
 
 
 def _aside(wanted: Mapping[str, str], got: Mapping[str, str], facts: Printed, driver: Driver) -> frozenset[str]:
     """The elements that both sides have and that are the binary's own: a time that is one, and the version that it is of."""
     found = set()
-    if TIMESTAMP in wanted and TIMESTAMP in got:
-        try:
-            driver.form("timestamp").parse(got[TIMESTAMP])
-            found.add(TIMESTAMP)
-        except InputError:
-            pass
-    if facts.retargeted and wanted.get(DRIVER) == facts.origin and got.get(DRIVER) == facts.version:
-        found.add(DRIVER)
-    return frozenset(found)
+    for path in TIMES:
+        if path in wanted and path in got:
+            with contextlib.suppress(InputError):
+                driver.form("timestamp").parse(got[path])
+                found.add(path)
+    pair = (facts.origin, facts.version)
+    return frozenset({*found, *(path for path in VERSIONS if facts.retargeted and (wanted.get(path), got.get(path)) == pair)})
 
 
 def _lets(expected: Expected, leaves: Mapping[str, str], absent: int) -> Callable[[Finding], str | None]:

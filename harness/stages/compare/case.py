@@ -61,7 +61,8 @@ class Printed:
 
     ``version``: the binary's, which the profile was served as; ``origin``: the capture's driver; ``lacking``: rows without data, which are not
     supported; ``status``: exit status, or minus the signal's number, None for a run that did not end; ``stderr``: what it said there; ``leaves``:
-    path -> text of what it printed, under the capture's GPU numbers; ``architectures``: of each GPU that is shown (NVML's number, or None).
+    path -> text of what it printed, under the capture's GPU numbers; ``architectures``: of each GPU that is shown (NVML's number, or None);
+    ``view``: what it was asked for, with sections (``q:ECC``).
     """
 
     version: str
@@ -71,6 +72,7 @@ class Printed:
     stderr: str = ""
     leaves: Mapping[str, str] = field(default_factory=dict, repr=False)
     architectures: tuple[int | None, ...] = ()
+    view: str = "q-x"
 
     @property
     def retargeted(self) -> bool:

@@ -28,7 +28,8 @@ NEVER, ALWAYS, REPEATS = "never", "always", "repeats"
 CLAIMS = (NEVER, ALWAYS, REPEATS)
 _TOP = ("format", "rules")
 _KEYS = ("path", "kind", "reason", "captures", "boards", "within", "expires")
-_BINARY_KEYS = ("path", "kind", "reason", "versions", "prints", "of", "when")
+_BINARY_KEYS = ("path", "kind", "reason", "versions", "prints", "view", "of", "when")
+_VIEWS = ("q-x", "q")
 _NUMBER = re.compile(r"(-?\d+(?:\.\d+)?)(.*)", re.DOTALL)
 
 
@@ -77,11 +78,12 @@ class BinaryRule(Rule):
 
     ``path``: one element, without wildcards.  ``versions``: the capture's driver and the binary's, which are not the same.  ``claim``: the binary
     ``never`` prints it, or ``always`` does while no capture of the capture's driver has it, or it ``repeats`` the reading of the element ``of``, so
-    that the capture's is printed nowhere.  ``when``: only of boards whose architecture that says.
+    that the capture's is printed nowhere.  ``view``: of ``q-x`` or of the text ``q``.  ``when``: only of boards whose architecture that says.
     """
 
     versions: tuple[str, str]
     claim: str
+    view: str = "q-x"
     of: str | None = None
     when: Predicate | None = None
 
@@ -182,13 +184,16 @@ def _binary(where: str, entry: dict[Any, Any], place: str) -> BinaryRule:
         raise InputError(f"{where}: prints {claim!r} is none of {', '.join(CLAIMS)}{did_you_mean(str(claim), CLAIMS)}")
     if (claim == REPEATS) != isinstance(entry.get("of"), str):
         raise InputError(f"{where}: 'of' names the element whose reading is repeated: what {REPEATS} has it, and nothing else")
+    view = entry.get("view", _VIEWS[0])
+    if view not in _VIEWS:
+        raise InputError(f"{where}: view {view!r} is none of {', '.join(_VIEWS)}")
     if when is not None and when.kind != "arch":
         raise InputError(f"{where}: when {entry['when']!r} is no architecture, such as arch>=ampere")
     for name in ("path", "of"):
         if any(mark in str(entry.get(name, "")) for mark in "*["):
             raise InputError(f"{where}: {name} {entry[name]!r} is not one element: no wildcard and no index")
     versions = (mine.text, theirs.text)
-    return BinaryRule(entry["path"], BINARY, entry["reason"], versions=versions, claim=claim, of=entry.get("of"), when=when, place=place)
+    return BinaryRule(entry["path"], BINARY, entry["reason"], versions=versions, claim=claim, view=view, of=entry.get("of"), when=when, place=place)
 
 
 def _tolerance(where: str, given: Any) -> tuple[float | None, str]:

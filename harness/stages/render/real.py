@@ -28,11 +28,12 @@ LIMIT_S = 60.0
 
 @dataclass(frozen=True)
 class Printed:
-    """What a binary gave: its ``run`` (streams and status), the ``binary``, and what was ``served`` to it."""
+    """What a binary gave: its ``run`` (streams and status), the ``binary``, what was ``served`` to it, and which ``view`` it was asked for."""
 
     run: SmiRun
     binary: Binary
     served: Retargeted
+    view: str = "q-x"
 
     @property
     def rendered(self) -> Rendered:
@@ -66,7 +67,7 @@ def render(profile: Path, space: Workspace, view: str, binary: Binary, wanted: W
         library = libraries.of_profile(served.profile, served.driver)
         variables = {"NVPARITY_IMAGE": str(image), "MOCK_NVML_STATE": str(state)}
         run = smi.run_smi(binary.path, binaries.arguments_of(view), library=library, variables=variables, limit_s=limit_s)
-    return Printed(run, binary, served)
+    return Printed(run, binary, served, view)
 
 
 def statuses(served: Retargeted) -> frozenset[int]:

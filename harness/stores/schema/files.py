@@ -60,6 +60,7 @@ class _OfBinary(Base):
     kind: Literal["binary"]
     reason: Words
     versions: Annotated[list[DriverVersion], Field(min_length=2, max_length=2)]
+    view: Literal["q-x", "q"] = "q-x"
     when: Annotated[str, Field(pattern=r"^arch(<|>=|=)[a-z]+$")] | None = None
 
 
