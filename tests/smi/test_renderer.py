@@ -18,11 +18,11 @@ from harness.stages.render import real
 from harness.stores import captures
 from harness.stores.workspace import Workspace
 from harness.tables import drivers
+from harness.text import outline
 from mocklib import image
 from mocklib.spec import ImageSpec
 from tests.parity import tracer_values
 from tests.parity.expect_sources import shown
-from tests.parity.mutations_library import leaves
 
 ROOT = Path(__file__).resolve().parents[2]
 SPACE = Workspace(ROOT)
@@ -62,25 +62,26 @@ def test_every_capture_of_a_branch_with_a_binary_is_printed_by_it_without_a_find
 
 def test_what_is_set_aside_is_the_clock_and_the_binarys_own_version_and_no_more(cases: list[Case]):
     for case in cases:
-        if case.compared and case.printed is not None and case.view == "q-x":
+        if case.compared and case.printed is not None and case.view in ("q-x", "q"):
             assert case.counts.aside == 1 + case.printed.retargeted, case.id
 
 
 def test_every_rule_of_kind_binary_does_work_and_is_true(cases: list[Case]):
     uses = [use for use in ruling.uses(RULES, cases, SPACE.ids(), check.VERSION) if isinstance(use.rule, BinaryRule)]
-    there = {case.printed.version for case in cases if case.printed is not None}
-    assert [use.line for use in uses if use.rule.versions[1] in there and (use.problem or not use.covers)] == []  # type: ignore[attr-defined]
+    there = {(case.printed.origin, case.printed.version) for case in cases if case.printed is not None}
+    assert [use.line for use in uses if use.problem or (use.rule.versions in there and not use.covers)] == []  # type: ignore[attr-defined]
     assert sum(sum(case.ruled.values()) for case in cases) == sum(use.covers for use in uses)
 
 
 def test_what_a_rule_claims_holds_of_every_profile(binary: Binary):
     checked: Counter[str] = Counter()
     for name in filter(driver_of, SPACE.ids()):  # of a list alone nothing is told but names
-        printed = real.render(SPACE.profile_path(name), SPACE, "q-x", binary)
-        assert printed.wrong == {}, name
-        facts = by_binary.facts_of(printed, "-", source.leaves(source.read(printed.run.stdout, name)))
-        assert list(contrary(binary.version, facts)) == [], name
-        checked.update(str(number) for number in facts.architectures)
+        for view in views_of(binary):
+            printed = real.render(SPACE.profile_path(name), SPACE, view, binary)
+            assert printed.wrong == {}, name
+            facts = by_binary.facts_of(printed, "-", leaves(view, printed.run.stdout))
+            assert list(contrary(binary.version, facts)) == [], name
+            checked.update(str(number) for number in facts.architectures)
     assert len(checked) > 3
 
 
@@ -88,14 +89,16 @@ def test_what_a_rule_claims_holds_of_the_tracer_whatever_its_readings_answer(bin
     driver = drivers.load(ROOT).resolve(binary.version)
     spec = tracer_values.spec_of(driver)
     of_rules = {path.rpartition("/")[2] for rule in PAIRS[binary.version] for path in (rule.path, rule.of or rule.path)}
-    rows = {row for _, element in driver.layout.walk() for row in element.rows() if element.name in of_rules}
+    elements = [element for tree in (driver.layout, driver.text) for _, element in tree.walk() if element.name in of_rules]
+    rows = {row for element in elements for row in element.rows()}
     fields = {"architecture", *(field for row in rows for field in shown(driver, row))}
     variants = [*tracer_values.value_variants(driver, spec), *tracer_values.code_variants(spec, (3, 15, 999))]
     chosen = [variant for variant in variants if variant.field in fields]
     assert len(chosen) >= 3 * len(spec.devices)
     for batch in tracer_values.batches(chosen, BATCH):
-        facts = traced(tracer_values.image_of(spec, batch, apart=True), binary, library_path, tmp_path / "tracer.img")
-        assert list(contrary(binary.version, facts)) == [], batch
+        for view in views_of(binary):
+            facts = traced(tracer_values.image_of(spec, batch, apart=True), view, binary, library_path, tmp_path / "tracer.img")
+            assert list(contrary(binary.version, facts)) == [], batch
 
 
 def driver_of(name: str) -> str | None:
@@ -103,16 +106,28 @@ def driver_of(name: str) -> str | None:
     return captures.load(SPACE.captures, name).sidecar.driver
 
 
-def traced(spec: ImageSpec, binary: Binary, library: Path, path: Path) -> Printed:
+def views_of(binary: Binary) -> list[str]:
+    """The views that rules of the binary's release are of."""
+    return sorted({rule.view for rule in PAIRS[binary.version]})
+
+
+def leaves(view: str, data: bytes) -> list[tuple[str, str]]:
+    """Path and text of every leaf of a `-q -x` text or a `-q` text."""
+    return source.leaves(source.read(data, "render")) if view == "q-x" else list(outline.read(data, "render").root.leaves())
+
+
+def traced(spec: ImageSpec, view: str, binary: Binary, library: Path, path: Path) -> Printed:
     """What the binary prints of an image."""
     image.write(path, image.pack(spec))
-    ran = smi.run_smi(binary.path, binaries.arguments_of("q-x"), library=library, variables={"NVPARITY_IMAGE": str(path)})
+    ran = smi.run_smi(binary.path, binaries.arguments_of(view), library=library, variables={"NVPARITY_IMAGE": str(path)})
     assert (ran.status, ran.stderr) == (0, b"")
     numbers = tuple(number if isinstance(number := device["architecture"].value, int) else None for device in spec.devices)
-    return Printed(binary.version, "-", leaves=dict(leaves(ran.stdout)), architectures=numbers)
+    return Printed(binary.version, "-", leaves=dict(leaves(view, ran.stdout)), architectures=numbers, view=view)
 
 
 def contrary(version: str, facts: Printed) -> Iterator[str]:
     """What is printed otherwise than a rule of that release says."""
     for rule in PAIRS[version]:
+        if not binary_rules.of_view(rule, facts):
+            continue
         yield from (f"{rule.place} {against}" for against in binary_rules.contrary(rule, facts))

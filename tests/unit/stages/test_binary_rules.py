@@ -131,6 +131,7 @@ VERSIONS = 'versions: ["535.54.03", "535.274.02"]'
         (f"{VERSIONS}, prints: never, when: answered(name)", "is no architecture"),
         (f"{VERSIONS}, prints: never, when: arch>=amper", "did you mean 'ampere'"),
         (f"{VERSIONS}, prints: never, captures: [a]", "unknown key 'captures'"),
+        (f"{VERSIONS}, prints: never, view: L", "view 'L' is none of q-x, q"),
         (f"{VERSIONS}, prints: repeats, of: 'gpu/*'", "not one element"),
     ],
 )
@@ -155,3 +156,17 @@ def test_a_rule_is_read_whole(tmp_path: Path):
     assert isinstance(read, BinaryRule)
     assert (read.versions, read.claim, read.of, str(read.when)) == (PAIR, "repeats", "gpu/twin", "arch>=ampere")
     assert read.said == "repeats gpu/twin in 535.274.02 (arch>=ampere), against 535.54.03: "
+
+
+def test_a_rule_is_of_one_view_and_sections_of_it_say_nothing_of_what_they_leave_out():
+    one = replace(rule("gpu/fan", "never"), view="q")
+    missing = finding(MISSING, "gpu[0]/fan")
+    assert not covers(one, missing)
+    sections = replace(PRINTED, view="q:ECC", leaves={"gpu[0]/twin": "1"})
+    assert covers(one, missing, replace(PRINTED, view="q"))
+    assert covers(one, missing, sections)
+    always = replace(rule("gpu/fan", "always"), view="q")
+    assert list(binary_rules.contrary(always, sections)) == []
+    assert list(binary_rules.contrary(always, replace(sections, view="q"))) == ["gpu[0]/ without it"]
+    assert problem(one, case(used=1)) is None
+    assert "is untrue" in str(problem(one, case(used=1, printed=replace(PRINTED, view="q"))))
