@@ -16,9 +16,7 @@ from harness.stores.workspace import Workspace
 
 VERSIONS = {340: "340.108", 390: "390.157", 418: "418.226.00", 450: "450.248.02", 460: "460.106.00", 470: "470.256.02", 525: "525.147.05",
             535: "535.274.02", 550: "550.163.01", 555: "555.58.02"}  # fmt: skip
-PRINTED = [branch for branch in VERSIONS if branch != 390]
-"""Branches whose `-q -x` is asked for; 390 prints none without its slot 157."""
-TYPED = [branch for branch in PRINTED if branch != 340]
+TYPED = [branch for branch in VERSIONS if branch != 340]
 PRIVATE = [branch for branch in VERSIONS if branch >= 525]
 MONITORED = TYPED
 PROFILE = """version: "1.0"
@@ -119,11 +117,11 @@ def test_no_process_is_no_row_in_any_view(ask: Ask, branch: int, count: int) -> 
     assert apps.stdout.decode() == "4101, /opt/a, 2806 MiB\n" * count
 
 
-ROOM = {340: (250, 0), 418: (250, 0), 450: (250, 0), 460: (250, 0), 470: (500, 0)}
+ROOM = {340: (250, 0), 390: (250, 0), 418: (250, 0), 450: (250, 0), 460: (250, 0), 470: (500, 0)}
 """Branch -> processes that `-q -x` has room for, and how many it prints of a list that is longer; since 525 it prints what fits."""
 
 
-@pytest.mark.parametrize("branch", PRINTED)
+@pytest.mark.parametrize("branch", VERSIONS)
 @pytest.mark.parametrize("count", [250, 251, 500, 600])
 def test_processes_are_printed_as_far_as_there_is_room(ask: Ask, branch: int, count: int) -> None:
     room, beyond = ROOM.get(branch, (500, 500))
@@ -142,7 +140,7 @@ NAMES = {
 """Name in a profile (bytes that are no UTF-8 as private-use characters) -> how it is printed."""
 
 
-@pytest.mark.parametrize("branch", PRINTED)
+@pytest.mark.parametrize("branch", VERSIONS)
 def test_a_name_is_printed_with_entities_and_else_as_it_is(ask: Ask, branch: int) -> None:
     found = printed(ask(branch, [{"pid": pid, "name": name} for pid, name in enumerate(NAMES, 1)], "-q", "-x"))
     room = 4096 if branch < 525 else 4095  # an entry of the private list holds its name, and the byte that ends it, in 4096
@@ -186,7 +184,7 @@ def test_pmon_without_processes_or_uses_has_dashes(ask: Ask, branch: int) -> Non
     (nobody,) = columns(ask(branch, [], "pmon", "-c", "1"))
     assert set(nobody.values()) == {"0", "-"}
     (idle,) = columns(ask(branch, [{"pid": 31, "name": "/opt/a"}], "pmon", "-c", "1"))
-    assert [idle[name] for name in ("pid", "sm", "mem", "enc", "dec")] == ["31", *["0" if branch == 418 else "-"] * 4]
+    assert [idle[name] for name in ("pid", "sm", "mem", "enc", "dec")] == ["31", *["0" if branch in (390, 418) else "-"] * 4]
 
 
 @pytest.mark.parametrize("branch", MONITORED)
