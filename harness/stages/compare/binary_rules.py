@@ -62,15 +62,31 @@ def judged(rule: BinaryRule, cases: Collection[Case], *, whole: bool) -> tuple[i
     covers = sum(case.ruled.get(rule.place, 0) for case in cases)
     ran = [case.printed for case in cases if case.printed is not None and case.printed.version == rule.versions[1] and case.printed.leaves]
     ran = [printed for printed in ran if of_view(rule, printed)]
+    if rule.shown is not None and (untold := _untold(rule, rule.shown, cases, whole=whole)):
+        return covers, untold
     for case in cases:
         untrue = rule.claim == ALWAYS and case.printed is not None and case.printed.origin == rule.versions[0]
         if untrue and any(paths.distinct(path) == rule.path for path in case.elements):
             return covers, f"is untrue: {case.id}, of {rule.versions[0]}, has it; remove or correct it"
-    for printed in ran:
+    for printed in ran if rule.shown is None else ():
         against = next(contrary(rule, printed), None)
         if against is not None:
             return covers, f"is untrue: {rule.versions[1]} prints {against}; remove or correct it"
     return covers, "covers no difference: remove it" if whole and ran and not covers else None
+
+
+def _untold(rule: BinaryRule, shown: tuple[str, str], cases: Collection[Case], *, whole: bool) -> str | None:
+    """Why the two captures do not show what the rule claims; None where they do, or were not looked at."""
+    expected = {NEVER: (True, False), ALWAYS: (False, True)}[rule.claim]
+    for name, version, there in zip(shown, rule.versions, expected, strict=True):
+        looked = [case for case in cases if case.id == name and case.printed is not None and case.view == rule.view]
+        if whole and not looked:
+            return f"is untrue: {name}, which shows it, is no capture of {version} here"
+        for case in looked:
+            has = any(paths.distinct(path) == rule.path for path in case.elements)
+            if case.printed is None or case.printed.origin != version or has != there:
+                return f"is untrue: {name} is no capture of {version} {'with' if there else 'without'} it"
+    return None
 
 
 def contrary(rule: BinaryRule, printed: Printed) -> Iterator[str]:

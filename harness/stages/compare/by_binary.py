@@ -105,6 +105,7 @@ def _view(space: Workspace, capture: Capture, expected: Expected, text: Source, 
     case = compare(expected, side, check.state_texts(driver), binary_rules.bound(ruled, facts), check.VERSION)
     case.findings += [_of_run(what, said) for what, said in printed.wrong.items()]
     case.printed = facts
+    case.elements = tuple(path for path, _ in expected.leaves)
     return case
 
 

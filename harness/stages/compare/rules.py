@@ -28,7 +28,7 @@ NEVER, ALWAYS, REPEATS = "never", "always", "repeats"
 CLAIMS = (NEVER, ALWAYS, REPEATS)
 _TOP = ("format", "rules")
 _KEYS = ("path", "kind", "reason", "captures", "boards", "within", "expires")
-_BINARY_KEYS = ("path", "kind", "reason", "versions", "prints", "view", "of", "when")
+_BINARY_KEYS = ("path", "kind", "reason", "versions", "prints", "view", "of", "when", "shown")
 _VIEWS = ("q-x", "q")
 _NUMBER = re.compile(r"(-?\d+(?:\.\d+)?)(.*)", re.DOTALL)
 
@@ -79,6 +79,7 @@ class BinaryRule(Rule):
     ``path``: one element, without wildcards.  ``versions``: the capture's driver and the binary's, which are not the same.  ``claim``: the binary
     ``never`` prints it, or ``always`` does while no capture of the capture's driver has it, or it ``repeats`` the reading of the element ``of``, so
     that the capture's is printed nowhere.  ``view``: of ``q-x`` or of the text ``q``.  ``when``: only of boards whose architecture that says.
+    ``shown``: two captures, of the one driver and of the other, that show it, where the binary's outputs alone do not.
     """
 
     versions: tuple[str, str]
@@ -86,6 +87,7 @@ class BinaryRule(Rule):
     view: str = "q-x"
     of: str | None = None
     when: Predicate | None = None
+    shown: tuple[str, str] | None = None
 
     @property
     def said(self) -> str:
@@ -184,6 +186,9 @@ def _binary(where: str, entry: dict[Any, Any], place: str) -> BinaryRule:
         raise InputError(f"{where}: prints {claim!r} is none of {', '.join(CLAIMS)}{did_you_mean(str(claim), CLAIMS)}")
     if (claim == REPEATS) != isinstance(entry.get("of"), str):
         raise InputError(f"{where}: 'of' names the element whose reading is repeated: what {REPEATS} has it, and nothing else")
+    shown = entry.get("shown")
+    if shown is not None and (claim == REPEATS or not isinstance(shown, list) or len(shown) != 2 or not all(isinstance(one, str) for one in shown)):
+        raise InputError(f"{where}: shown {shown!r} is not two ids, of a capture of each version, of what is printed {NEVER} or {ALWAYS}")
     view = entry.get("view", _VIEWS[0])
     if view not in _VIEWS:
         raise InputError(f"{where}: view {view!r} is none of {', '.join(_VIEWS)}")
@@ -193,7 +198,9 @@ def _binary(where: str, entry: dict[Any, Any], place: str) -> BinaryRule:
         if any(mark in str(entry.get(name, "")) for mark in "*["):
             raise InputError(f"{where}: {name} {entry[name]!r} is not one element: no wildcard and no index")
     versions = (mine.text, theirs.text)
-    return BinaryRule(entry["path"], BINARY, entry["reason"], versions=versions, claim=claim, view=view, of=entry.get("of"), when=when, place=place)
+    pair = None if shown is None else (shown[0], shown[1])
+    more = {"view": view, "of": entry.get("of"), "when": when, "shown": pair, "place": place}
+    return BinaryRule(entry["path"], BINARY, entry["reason"], versions=versions, claim=claim, **more)
 
 
 def _tolerance(where: str, given: Any) -> tuple[float | None, str]:

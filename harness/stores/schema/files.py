@@ -65,9 +65,13 @@ class _OfBinary(Base):
 
 
 class Presence(_OfBinary):
-    """An element that the binary's release never prints, or always does while no capture of the capture's driver has it."""
+    """An element that the binary's release never prints, or always does while no capture of the capture's driver has it.
+
+    shown: two captures that show it, of the one driver and of the other.
+    """
 
     prints: Literal["never", "always"]
+    shown: Annotated[list[str], Field(min_length=2, max_length=2)] | None = None
 
 
 class Repetition(_OfBinary):

@@ -132,6 +132,8 @@ VERSIONS = 'versions: ["535.54.03", "535.274.02"]'
         (f"{VERSIONS}, prints: never, when: arch>=amper", "did you mean 'ampere'"),
         (f"{VERSIONS}, prints: never, captures: [a]", "unknown key 'captures'"),
         (f"{VERSIONS}, prints: never, view: L", "view 'L' is none of q-x, q"),
+        (f"{VERSIONS}, prints: never, shown: [a]", "is not two ids"),
+        (f"{VERSIONS}, prints: repeats, of: gpu/a, shown: [a, b]", "is not two ids"),
         (f"{VERSIONS}, prints: repeats, of: 'gpu/*'", "not one element"),
     ],
 )
@@ -170,3 +172,17 @@ def test_a_rule_is_of_one_view_and_sections_of_it_say_nothing_of_what_they_leave
     assert list(binary_rules.contrary(always, replace(sections, view="q"))) == ["gpu[0]/ without it"]
     assert problem(one, case(used=1)) is None
     assert "is untrue" in str(problem(one, case(used=1, printed=replace(PRINTED, view="q"))))
+
+
+def test_two_captures_that_show_it_stand_for_the_outputs_of_the_binary():
+    one = replace(rule("gpu/fan", "never"), shown=("a-x1_535.54.03", "b-x1_535.274.02"))
+    mine = case("gpu[0]/fan", used=1)
+    theirs = replace(case("gpu[0]/twin"), id="b-x1_535.274.02", printed=replace(PRINTED, origin=PAIR[1]))
+    both = ("a-x1_535.54.03", "b-x1_535.274.02")
+    assert "is untrue" in str(problem(replace(one, shown=None), mine, theirs, captures=both))
+    assert problem(one, mine, theirs, captures=both) is None
+    with_it = replace(theirs, elements=("gpu[3]/fan",))
+    assert "b-x1_535.274.02 is no capture of 535.274.02 without it" in str(problem(one, mine, with_it, captures=both))
+    assert "a-x1_535.54.03 is no capture of 535.54.03 with it" in str(problem(one, replace(mine, elements=()), theirs, captures=both))
+    assert "is no capture of 535.274.02" in str(problem(one, mine, replace(theirs, printed=PRINTED), captures=both))
+    assert "is no capture of 535.274.02 here" in str(problem(one, mine))

@@ -141,6 +141,7 @@ OF_BINARY = {"path": "gpu/a", "kind": "binary", "reason": "so", "versions": ["53
         ({**OF_BINARY, "prints": "repeats"}, False), ({**OF_BINARY, "of": "gpu/b"}, False), ({**OF_BINARY, "prints": "once"}, False),
         ({**OF_BINARY, "versions": ["535.54.03"]}, False), ({**OF_BINARY, "versions": [535.5, 535.6]}, False),
         ({**OF_BINARY, "path": "gpu/*"}, False), ({**OF_BINARY, "captures": ["x"]}, False),
+        ({**OF_BINARY, "shown": ["a", "b"]}, True), ({**OF_BINARY, "shown": ["a"]}, False), ({**OF_BINARY, "view": "L"}, False),
         ({**OF_BINARY, "within": 1}, False), ({**RULE, "versions": ["1.1", "1.2"]}, False),
         ({**RULE, "captures": "x"}, False), ({**RULE, "kind": "gap", "expires": 0.3}, False), ({**RULE, "kind": "tolerance", "within": "C"}, False),
     ],
