@@ -13,11 +13,13 @@ from harness.stores.profiles import Device
 from harness.stores.schema import codec, keys
 from harness.tables import rows
 from harness.tables.drivers import Driver
-from harness.text.document import Document
+from harness.text.outline import Queried
 from harness.words.errors import InputError
 from harness.words.fileformat import FORMAT
 from harness.words.state import State
 from mocklib import fields
+
+HEADING_ROW, BUS_ID = "gpu.id", "pci.bus_id"
 
 
 @dataclass
@@ -60,7 +62,7 @@ class Derived:
         return {"elements": len(self.readings), **found}
 
 
-def derive(document: Document, driver: Driver, capture: str = "") -> Derived:
+def derive(document: Queried, driver: Driver, capture: str = "") -> Derived:
     """The profile of ``document`` as printed by ``driver``; ``capture`` is the id that ``origin`` names.
 
     InputError when the capture does not name its driver.
@@ -70,6 +72,7 @@ def derive(document: Document, driver: Driver, capture: str = "") -> Derived:
     node = derive_gpus.of_query(document, driver)
     system, clock, origin, gpus = _gather(readings, node)
     _tell(gpus, walker, origin)
+    _tell_places(gpus, readings, origin)
     readings = derive_served.settle(readings, [Device(gpu.values, gpu.states) for gpu in gpus], driver)
     if "driver_version" not in system:
         raise InputError("the capture does not say its driver version: no profile can be made from it")
@@ -144,6 +147,16 @@ def _tell(gpus: list[Gpu], walker: Walker, origin: dict[str, str]) -> None:
             origin.setdefault(row, told.place)
 
 
+def _tell_places(gpus: list[Gpu], readings: list[Reading], origin: dict[str, str]) -> None:
+    """The address on the PCI bus by the heading of a GPU of which the text prints no address (`-q -d`)."""
+    for reading in readings:
+        if reading.row == HEADING_ROW and reading.kind == VALUE and reading.gpu is not None and reading.raw is not None:
+            own = gpus[reading.gpu]
+            if BUS_ID not in own.values and BUS_ID not in own.states:
+                own.values[BUS_ID] = codec.to_profile(keys.device_keys()[BUS_ID], reading.raw)
+                origin.setdefault(BUS_ID, reading.place)
+
+
 def _refused(reading: Reading, why: str) -> Reading:
     return Reading(reading.path, reading.place, reading.gpu, reading.entry, reading.row, reading.text, UNMODELLED, None, None, why)
 
@@ -164,6 +177,8 @@ def _system(reading: Reading, system: dict[str, Any], clock: dict[str, Any]) -> 
 
 def _put(gpu: Gpu, reading: Reading, key: str) -> str:
     """Keep one reading under its key; the reason when it cannot be kept."""
+    if not key:  # samples of `-q -d`: no key holds them, and without one their calls are not supported
+        return "" if reading.state is State.NOT_SUPPORTED else "no key holds it"
     if reading.kind == STATE:
         known = gpu.states.setdefault(key, reading.state or State.NOT_SUPPORTED)
         return "" if known == reading.state and key not in gpu.values else f"{key} has another reading in this GPU"

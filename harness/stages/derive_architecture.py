@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from harness.tables.layout import ARCHITECTURES, Element, Predicate
-from harness.text.document import Document, Node
+from harness.text.model import Node
+from harness.text.outline import Queried
 
 ROW = "architecture"
 
@@ -33,7 +34,7 @@ class _Choice(NamedTuple):
         return any(predicate.holds_for(number) for predicate in self.predicates) == self.shown
 
 
-def tell(document: Document, gpu: int, layout: Element) -> Told | None:
+def tell(document: Queried, gpu: int, layout: Element) -> Told | None:
     """The architecture of GPU block ``gpu`` by the elements it prints, where ``layout`` has no element for it.
 
     None where the layout prints the architecture, where a board without one prints the same, and where no architecture explains more of them.

@@ -15,9 +15,10 @@ from harness.words.state import State
 
 if TYPE_CHECKING:
     from harness.tables.drivers import Driver
-    from harness.text.document import Document
     from harness.text.listing import Listing
     from harness.text.lost import LostGpu
+    from harness.text.model import Node
+    from harness.text.outline import Queried
 
 MOST = 255
 """The most GPUs that a profile says a node has (configuration reference, num_devices)."""
@@ -45,21 +46,22 @@ class Gpus:
         return len(self.indices) + len(self.others)
 
 
-def of_query(document: Document, driver: Driver) -> Gpus:
-    """The GPUs of the node that ``document`` was printed on.
+def of_query(document: Queried, driver: Driver) -> Gpus:
+    """The GPUs of the node that ``document`` was printed on; ``driver`` is as that view has it.
 
     ``attached_gpus`` says how many there are; those without a block and without a line of their own are uncaptured.  A GPU's index is its minor
     number where those of all blocks can be indices; else the blocks are the first GPUs, in the order of the PCI bus, which is NVML's.
     """
     blocks = document.gpus
+    told = _Told(driver)
     entries: list[int | LostGpu] = list(range(len(blocks)))
     for gpu in document.lost:
-        after = [place for place, entry in enumerate(entries) if isinstance(entry, int) and _later(blocks[entry].get("pci/pci_bus_id"), gpu.address)]
+        after = [place for place, entry in enumerate(entries) if isinstance(entry, int) and _later(told.address(blocks[entry]), gpu.address)]
         entries.insert(after[0] if after else len(entries), gpu)
-    said = document.get("attached_gpus") or ""
+    said = document.get(told.attached) or ""
     attached = int(said) if said.isascii() and said.isdigit() and len(said) < 9 else len(entries)
     count = attached if len(entries) <= attached <= MOST else len(entries)
-    minors = [_number(blocks[entry].get("minor_number")) if isinstance(entry, int) else None for entry in entries]
+    minors = [_number(blocks[entry].get(told.minor)) if isinstance(entry, int) else None for entry in entries]
     places = _by_minor(entries, minors, count) if count > len(entries) else None
     known = list(range(len(entries))) if places is None else places
     made = _made(entries, known, count, driver)
@@ -67,8 +69,20 @@ def of_query(document: Document, driver: Driver) -> Gpus:
         return made
     left = ", ".join(str(index) for index, absent in made.others.items() if absent.state is State.UNCAPTURED)
     ground = "as the minor numbers of the others tell" if places is not None else "the last ones, for nothing tells which"
-    note = f"attached_gpus says {attached}, the capture holds {len(blocks)}: GPUs {left} are uncaptured ({ground})"
+    note = f"{told.attached} says {attached}, the capture holds {len(blocks)}: GPUs {left} are uncaptured ({ground})"
     return replace(made, notes=(note, *made.notes))
+
+
+class _Told:
+    """Where ``driver`` prints what tells the GPUs: number of them, minor number, address."""
+
+    def __init__(self, driver: Driver) -> None:
+        places = [driver.layout.place_of(row) or "" for row in ("system.num_devices", "minor_number", "pci.bus_id")]
+        self.attached, self.minor, self._bus_id = (place.removeprefix("gpu/") for place in places)
+
+    def address(self, block: Node) -> str | None:
+        """The PCI address of a GPU block: as the element has it, else as its heading."""
+        return block.get(self._bus_id) or next(iter(block.attributes.values()), None)
 
 
 def of_list(listing: Listing, driver: Driver) -> Gpus:

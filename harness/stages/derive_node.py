@@ -14,16 +14,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from harness.stages import compile as compiling
-from harness.stages import derive_presence, derive_spelling
+from harness.stages import derive_node_view, derive_presence, derive_spelling, seen
 from harness.stages.derive_walk import STATE, UNMODELLED, VALUE, Walker
 from harness.stores import profiles
-from harness.tables import differ, rows
+from harness.tables import differ, drivers, rows
 from harness.tables.drivers import Driver, DriverTree, needed_rows
 from harness.tables.layout import Element, with_children
 from harness.tables.rows import Route
-from harness.text.document import Document, Node
 from harness.text.listing import is_masked
-from harness.text.model import REPEATED
+from harness.text.model import REPEATED, Node
+from harness.text.outline import Outline, Queried
 from harness.words.fileformat import FORMAT
 from harness.words.state import State
 
@@ -58,52 +58,56 @@ class Learnt:
         return tuple(found)
 
 
-def learn(document: Document, driver: Driver, tree: DriverTree, others: Sequence[Document] = ()) -> Learnt | None:
+def learn(document: Queried, driver: Driver, tree: DriverTree, others: Sequence[Queried] = ()) -> Learnt | None:
     """The node that makes ``document`` printable, or None when the driver's own node explains every element.
 
-    ``driver`` is the tree's answer for the document's version; ``others``: captures that its node prints now and that it must print on.  A
-    capture without GPUs or one changed by hand teaches nothing.
+    ``driver`` is the tree's answer for the document's version; ``others``: captures of the same view that its node prints now and that it must
+    print on.  A capture without GPUs, one changed by hand and a `-q` text that something was cut out of teach nothing.
     """
-    if document.kind == "edited" or not document.gpus:
+    if document.kind == "edited" or not document.gpus or (isinstance(document, Outline) and document.cut):
         return None
-    donors = _donors(tree, driver)
+    view = derive_node_view.of(document)
+    found = [_learn(document, seen.by(document, parent), tree, others, view) for parent in view.parents(driver, tree)]
+    return min(found, key=lambda learnt: 0 if learnt is None else len(learnt.changes))
+
+
+def _learn(document: Queried, driver: Driver, tree: DriverTree, others: Sequence[Queried], view: derive_node_view.View) -> Learnt | None:
+    """As `learn`, with ``driver``, as the view has it, for the parent."""
+    donors = _donors(tree, driver, view)
     known = {path: element for path, (element, _) in donors.items()}
     root = _merge(driver.layout, [document.root], "", known)
+    root, labelled = view.named(root, driver, tree)
     root = _settle_predicates(root, document, driver)
     respelt = derive_spelling.donors(document, driver, root, tree)
     reading = derive_spelling.respelt(driver, respelt)
     boards = derive_presence.boards(document, replace(reading, layout=root))
-    boards += [board for other in others for board in derive_presence.boards(other, driver)]
+    boards += [board for other in others for board in derive_presence.boards(other, seen.by(other, driver))]
     root = derive_presence.settle(driver.layout, root, boards)
     root = _without_rows(root, document, reading)
     root = with_children(driver.layout, root.children)
     changes = differ.difference(driver.layout, root)
-    dtd = document.doctype or driver.dtd
-    if not changes and not respelt and not driver.assumed and dtd == driver.dtd:
+    if not changes and not respelt and not driver.assumed and not view.plain(document, driver):
         return None
-    spec = _spec(driver, tree, changes, dtd)
+    spec = _spec(driver, tree, {**view.plain(document, driver), view.changes: changes})
     driver = _of_branch(spec, driver, tree, _states(document, root, driver))
     _carry_routes(spec, root, driver, donors)
+    for row in set(labelled) & set(root.rows()):
+        _carry(spec, row, driver, labelled[row])
     for row, donor in respelt.items():
         _carry(spec, row, driver, donor)
     _carry_functions(spec, document, replace(driver, layout=root))
-    return Learnt(str(spec["version"]), spec, tuple(changes), gains=not driver.assumed)
+    return Learnt(str(spec["version"]), spec, tuple(changes), gains=not driver.inherited)
 
 
-def _spec(driver: Driver, tree: DriverTree, changes: list[dict[str, Any]], dtd: str) -> dict[str, Any]:
+def _spec(driver: Driver, tree: DriverTree, learnt: Mapping[str, Any]) -> dict[str, Any]:
     """The node's file: a new child of the node that answered, or that node's own file with more changes."""
-    if driver.assumed:
-        spec: dict[str, Any] = {"format": FORMAT, "version": driver.version.text, "parent": driver.node.text, "seen": [driver.version.text]}
-        if dtd != driver.dtd:
-            spec["dtd"] = dtd
-        return {**spec, "changes": changes}
+    if driver.inherited:
+        return {"format": FORMAT, "version": driver.version.text, "parent": driver.node.text, "seen": [driver.version.text], **learnt}
     own: dict[str, Any] = copy.deepcopy(dict(tree.nodes[driver.node].spec))  # the tree keeps its own
-    own["dtd"] = dtd
-    own["changes"] = [*own.get("changes", []), *changes]
-    return own
+    return {**own, **{key: [*own.get(key, []), *value] if isinstance(value, list) else value for key, value in learnt.items()}}
 
 
-def _states(document: Document, root: Element, driver: Driver) -> dict[str, tuple[State | None, ...]]:
+def _states(document: Queried, root: Element, driver: Driver) -> dict[str, tuple[State | None, ...]]:
     """Row -> what each GPU prints there: a state, or None for a value or nothing at all."""
     places = {element.row: path.partition("/")[2] for path, element in root.walk() if element.row is not None}
     gpus = {row: path.removeprefix("gpu/") for row, path in places.items() if path.startswith("gpu/")}
@@ -122,7 +126,7 @@ def _of_branch(spec: dict[str, Any], driver: Driver, tree: DriverTree, states: M
 
     ``spec`` follows.  ``states``: what the capture prints of each row; a route that cannot tell them apart is not taken.
     """
-    measured = tree.measured(driver.version.branch) if driver.assumed else None
+    measured = tree.measured(driver.version.branch) if driver.inherited else None
     if measured is None or driver.version.branch in driver.measured:
         return driver
     slots: dict[str, Any] = {name: None for name in driver.slots if name not in measured.slots}
@@ -138,11 +142,11 @@ def _of_branch(spec: dict[str, Any], driver: Driver, tree: DriverTree, states: M
     return replace(given, routes={**driver.routes, **routed})
 
 
-def _donors(tree: DriverTree, driver: Driver) -> dict[str, tuple[Element, Driver]]:
+def _donors(tree: DriverTree, driver: Driver, view: derive_node_view.View) -> dict[str, tuple[Element, Driver]]:
     """Every element of every driver by path, with the driver it is taken from: the one nearest to ``driver`` by branch."""
     found: dict[str, tuple[Element, Driver]] = {}
     for version in sorted(tree.versions(), key=lambda known: abs(known.branch - driver.version.branch), reverse=True):
-        donor = tree.resolve(version)
+        donor = view.seen(tree.resolve(version))
         for path, element in donor.layout.walk():
             found[path.partition("/")[2]] = (element, donor)
     return found
@@ -173,11 +177,12 @@ def _field(row: str) -> str:
 
 def _carry(spec: dict[str, Any], row: str, driver: Driver, donor: Driver) -> None:
     """One row's route, format, field id and slot, from ``donor``."""
-    route, plain = donor.routes[row], rows.load()[row].route
-    if not _same(route, driver.routes.get(row)):
-        spec.setdefault("routes", {})[row] = None if _same(route, plain) else _route(route)
+    route, own = donor.routes[row], rows.load()[row]
+    view = derive_node_view.TEXT if driver.layout.name == drivers.TEXT_ROOT else derive_node_view.QUERY
+    if not _same(route, driver.routes.get(row) or (own.route if view.beside else None)):
+        spec.setdefault(view.routes, {})[row] = None if _same(route, own.route) and not view.beside else _route(route)
     if donor.forms.get(row) != driver.forms.get(row):
-        spec.setdefault("formats", {})[row] = donor.forms.get(row)
+        spec.setdefault(view.formats, {})[row] = donor.forms.get(row) or (own.format if view.beside else None)
     if route.kind == "fieldvalue" and route.target not in driver.field_ids:
         spec.setdefault("field_ids", {})[route.target] = donor.field_ids[route.target]
     if route.kind == "slot" and route.target not in driver.slots:
@@ -208,9 +213,9 @@ def _route(route: Route) -> dict[str, Any]:
     return made
 
 
-def _carry_functions(spec: dict[str, Any], document: Document, driver: Driver) -> None:
+def _carry_functions(spec: dict[str, Any], document: Queried, driver: Driver) -> None:
     """Functions the capture shows an answer of, though the first release of the branch lacks them."""
-    gated, carried = compiling.gates(driver), spec.get("routes", {})
+    gated, carried = compiling.gates(driver), {**spec.get("routes", {}), **spec.get("text_routes", {})}
     found = set()
     for reading in Walker(document, driver).readings():
         plain = rows.load()[reading.row].route if reading.row is not None else None
@@ -227,6 +232,7 @@ def _carry_functions(spec: dict[str, Any], document: Document, driver: Driver) -
 
 def _merge(old: Element, nodes: list[Node], path: str, known: dict[str, Element]) -> Element:
     """``old`` as the nodes at its place print it."""
+    nodes = [derive_node_view.grouped(node, old) for node in nodes]
     tags = _order([[child.tag for child in node.children] for node in nodes if node.children])
     if not tags:
         return old
@@ -247,10 +253,10 @@ def _at(path: str, tag: str) -> str:
 
 
 def _one(element: Element, nodes: list[Node], path: str, known: dict[str, Element]) -> Element:
-    if element.row is not None and any(node.children for node in nodes):
+    if element.row is not None and any(node.children and node.text is None for node in nodes):
         block = Element(element.name, collapse=element.row, when=element.when)
         return _merge(block, nodes, path, known)
-    return element if element.row is not None else _merge(element, nodes, path, known)
+    return element if element.row is not None and not any(node.children for node in nodes) else _merge(element, nodes, path, known)
 
 
 def _new(tag: str, nodes: list[Node], path: str, known: dict[str, Element]) -> Element:
@@ -275,11 +281,14 @@ def _order(lists: list[list[str]]) -> list[str]:
 
 
 def _keep_absent(old: Element, children: list[Element]) -> list[Element]:
-    """Children the capture does not print but whose presence hangs on the board or on a list's entries, behind the sibling they stood behind."""
+    """Children the capture does not print but whose presence hangs on the board, on a list's entries or on what was asked for (and entries that are
+    printed with the capture that has them), behind the sibling they stood behind.
+    """
     kept = list(children)
     names = [child.name for child in kept]
     for place, child in enumerate(old.children):
-        if child.name in names or (child.when is None and child.repeat is None):
+        verbatim = child.name in REPEATED and not any(True for _ in child.rows())
+        if child.name in names or (child.when is None and child.repeat is None and not child.on_request and not verbatim):
             continue
         before = [sibling.name for sibling in old.children[:place]]
         at = max((number + 1 for number, other in enumerate(kept) if other.name in before), default=0)
@@ -287,7 +296,7 @@ def _keep_absent(old: Element, children: list[Element]) -> list[Element]:
     return kept
 
 
-def _settle_predicates(root: Element, document: Document, driver: Driver) -> Element:
+def _settle_predicates(root: Element, document: Queried, driver: Driver) -> Element:
     """Architecture predicates that the capture contradicts: one that hides an element it prints goes, an element it should print and does not too."""
     walker = Walker(document, driver)
     shown = {number: {_place(path) for path, _ in gpu.walk()} for number, gpu in enumerate(document.gpus)}
@@ -317,7 +326,7 @@ def _settle(element: Element, path: str, boards: list[tuple[int | None, set[str]
     return with_children(element, tuple(children))
 
 
-def _without_rows(root: Element, document: Document, driver: Driver) -> Element:
+def _without_rows(root: Element, document: Queried, driver: Driver) -> Element:
     """Drops the row of every element some text of which its row cannot read; a text that the giver masked says nothing about the driver."""
     unread = [reading for reading in Walker(document, replace(driver, layout=root)).readings() if reading.kind == UNMODELLED]
     refused = {reading.place for reading in unread if "@" not in reading.place and not is_masked(reading.text)}

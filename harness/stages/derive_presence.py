@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from harness.stages.derive_walk import VALUE, Walker
 from harness.tables.drivers import Driver
 from harness.tables.layout import ARCHITECTURES, Element, Predicate, with_children
-from harness.text.document import Document
+from harness.text.outline import Queried
 
 _MODES = ("ecc", "mig")
 _ENABLED = 1
@@ -42,7 +42,7 @@ class Board:
         return predicate.name in self.modes if predicate.kind == "mode" else None
 
 
-def boards(document: Document, driver: Driver) -> list[Board]:
+def boards(document: Queried, driver: Driver) -> list[Board]:
     """The GPU blocks of ``document``, read along the layout of ``driver``."""
     walker = Walker(document, driver)
     values: list[dict[str, object]] = [{} for _ in document.gpus]

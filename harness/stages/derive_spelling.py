@@ -12,10 +12,10 @@ from harness.tables import formats
 if TYPE_CHECKING:
     from harness.tables.drivers import Driver, DriverTree
     from harness.tables.layout import Element
-    from harness.text.document import Document
+    from harness.text.outline import Queried
 
 
-def donors(document: Document, driver: Driver, root: Element, tree: DriverTree) -> dict[str, Driver]:
+def donors(document: Queried, driver: Driver, root: Element, tree: DriverTree) -> dict[str, Driver]:
     """Row -> the driver, nearest by branch, whose format reads every text that ``document`` prints for it, for the rows ``driver`` cannot read."""
     texts: dict[str, set[str]] = {}
     unread: set[str] = set()

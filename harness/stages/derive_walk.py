@@ -9,12 +9,14 @@ from harness.stages import derive_architecture
 from harness.tables import formats, rows
 from harness.tables.drivers import Driver
 from harness.tables.layout import Element
-from harness.text.document import Document, Node
 from harness.text.listing import is_hidden
+from harness.text.model import Node
+from harness.text.outline import Queried
 from harness.words.errors import InputError
 from harness.words.state import State
 
 VALUE, STATE, LITERAL, LIST, UNMODELLED = "value", "state", "literal", "list", "unmodelled"
+_GPUS = ("gpus", "handles")
 _LIST_ROWS = {"processes": "processes.compute", "accounted_processes": "accounting.pids", "memory_clocks": "supported_clocks.memory"}
 
 
@@ -44,7 +46,7 @@ class Reading:
 class Walker:
     """Reads one document for one driver."""
 
-    def __init__(self, document: Document, driver: Driver) -> None:
+    def __init__(self, document: Queried, driver: Driver) -> None:
         self._document = document
         self._driver = driver
         self._rows = rows.load()
@@ -57,22 +59,25 @@ class Walker:
 
     def _inside(self, node: Node, element: Element | None, path: str, place: str, entry: tuple[int, ...]) -> Iterator[Reading]:
         counts: dict[str, int] = {}
+        bared = _Bared()
         for step, child in node.steps():
             number = counts.get(child.tag, 0)
             counts[child.tag] = number + 1
             below = self._choose(element, child)
             where = f"{place}{child.tag}"
             inner = entry
-            if below is not None and below.repeat == "gpus":
+            if below is None and (bare := _bare(element, child.tag)) is not None:
+                below, inner = bare.child(child.tag), (*entry, bared.number(bare, child.tag))
+            elif below is not None and below.repeat in _GPUS:
                 self._gpu = number
             elif below is not None and below.repeat is not None:
                 inner = (*entry, number)
             yield from self._attributes(child, below, f"{path}{step}", where)
+            if child.is_leaf:
+                yield self._leaf(child, below, f"{path}{step}", where, inner)
             if child.children:
                 yield from self._inside(child, below, f"{path}{step}/", f"{where}/", inner)
-            else:
-                yield self._leaf(child, below, f"{path}{step}", where, inner)
-            if below is not None and below.repeat == "gpus":
+            if below is not None and below.repeat in _GPUS:
                 self._gpu = None
 
     def _choose(self, element: Element | None, node: Node) -> Element | None:
@@ -92,7 +97,8 @@ class Walker:
         """
         if gpu is None:
             return None
-        text = self._document.get(f"gpu[{gpu}]/product_architecture")
+        place = self._driver.layout.place_of(derive_architecture.ROW)
+        text = None if place is None else self._document.get(f"gpu[{gpu}]/{place.removeprefix('gpu/')}")
         if text is None:
             told = self.told(gpu)
             return None if told is None else told.number
@@ -153,6 +159,27 @@ class Walker:
 
     def _unmodelled(self, path: str, place: str, entry: tuple[int, ...], row: str | None, text: str, why: str) -> Reading:
         return Reading(path, place, self._gpu, entry, row, text, UNMODELLED, None, None, why)
+
+
+def _bare(element: Element | None, tag: str) -> Element | None:
+    """The entry without a line of its own in which ``element`` has ``tag``."""
+    listed = () if element is None else element.children
+    return next((child for child in listed if child.bare and child.child(tag) is not None), None)
+
+
+class _Bared:
+    """Counts the entries of lists whose entries have no line of their own: one begins where a label comes again."""
+
+    def __init__(self) -> None:
+        self._entries: dict[str, list[set[str]]] = {}
+
+    def number(self, bare: Element, tag: str) -> int:
+        """The number of the entry of ``bare`` that ``tag`` stands in."""
+        entries = self._entries.setdefault(bare.name, [])
+        if not entries or tag in entries[-1]:
+            entries.append(set())
+        entries[-1].add(tag)
+        return len(entries) - 1
 
 
 def _list_row(element: Element) -> str | None:

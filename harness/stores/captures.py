@@ -1,4 +1,4 @@
-"""captures/<id>/: transcript.txt, listing.txt where the node gave both views, and sidecar.yaml beside them.
+"""captures/<id>/: transcript.txt, outline.txt and listing.txt where the node gave these views beside it, and sidecar.yaml.
 
 A recording has answers.txt too, which may stand alone, views.yaml with the texts of views/ (`viewruns`), and timeline.txt where it was sampled.
 
@@ -16,22 +16,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.stores import viewruns
-from harness.stores.filenames import ANSWERS, LISTING, TIMELINE, TRANSCRIPT
+from harness.stores.filenames import ANSWERS, LISTING, OUTLINE, TIMELINE, TRANSCRIPT
 from harness.stores.goldens import write_whole
 from harness.stores.sidecars import SIDECAR, VIEW_ANSWERS, Sidecar, Source, Taken, View, dump, load_sidecar
 from harness.stores.workspace import check_id
 from harness.tables import strictyaml
 from harness.text import answers, document, listing, timeline, transcript
+from harness.text.outline import Outline, Queried
 from harness.words.errors import InputError, MissingError
 
 if TYPE_CHECKING:
     from harness.text.timeline_model import TimeLine
     from mocklib.answers import Recording
 
-__all__ = ["LISTING", "SIDECAR", "TRANSCRIPT", "VIEW_ANSWERS", "Capture", "Sidecar", "Source", "Taken", "Text", "View"]
+__all__ = ["LISTING", "OUTLINE", "SIDECAR", "TRANSCRIPT", "VIEW_ANSWERS", "Capture", "Sidecar", "Source", "Taken", "Text", "View"]
 __all__ += ["ANSWERS", "TIMELINE", "dump", "exists", "file_of", "files_of", "load", "load_sidecar", "write"]
 
-Text = document.Document | listing.Listing
+Text = document.Document | Outline | listing.Listing
 
 
 @dataclass(frozen=True)
@@ -54,11 +55,21 @@ class Capture:
         return found if isinstance(found, document.Document) else None
 
     @property
+    def outline(self) -> Outline | None:
+        """The `-q` view."""
+        found = self.texts.get(transcript.VIEW_TEXT)
+        return found if isinstance(found, Outline) else None
+
+    @property
+    def queried(self) -> Queried | None:
+        """The text that the profile is made from: the `-q -x` view, else the `-q` view."""
+        return self.query or self.outline
+
+    @property
     def list(self) -> listing.Listing | None:
         """The `-L` view."""
         found = self.texts.get(transcript.VIEW_LIST)
         return found if isinstance(found, listing.Listing) else None
-
 
     def bytes(self) -> dict[str, bytes]:
         """The text of each view that has a golden, as its hashes are taken from it."""
@@ -67,10 +78,16 @@ class Capture:
 
 
 def file_of(view: str, views: Mapping[str, object]) -> str:
-    """The file that holds ``view``: the transcript, listing.txt for a list beside a query, or answers.txt."""
+    """The file that holds ``view``: the transcript, outline.txt and listing.txt for what stands beside it, or answers.txt."""
     if view == VIEW_ANSWERS:
         return ANSWERS
-    return LISTING if view == transcript.VIEW_LIST and transcript.VIEW_QUERY in views else TRANSCRIPT
+    before = _ORDER[: _ORDER.index(view)] if view in _ORDER else ()
+    return _BESIDE[view] if any(other in views for other in before) else TRANSCRIPT
+
+
+_ORDER = (transcript.VIEW_QUERY, transcript.VIEW_TEXT, transcript.VIEW_LIST)
+_BESIDE = {transcript.VIEW_TEXT: OUTLINE, transcript.VIEW_LIST: LISTING}
+_READ_AS = {transcript.VIEW_QUERY: document.Document, transcript.VIEW_TEXT: Outline, transcript.VIEW_LIST: listing.Listing}
 
 
 def files_of(sidecar: Sidecar) -> set[str]:
@@ -133,7 +150,7 @@ def load(folder: Path, name: str) -> Capture:
             recording = answers.load(text, str(path))
             continue
         texts[view] = transcript.load(text, str(path))
-        if isinstance(texts[view], listing.Listing) != (view == transcript.VIEW_LIST):
+        if not isinstance(texts[view], _READ_AS[view]):
             raise InputError(f"{path}:2: not the transcript of view {view}, which the sidecar says it is")
     due = files_of(sidecar)
     runs = viewruns.load(here) if viewruns.VIEWS in due else {}

@@ -4,5 +4,6 @@ from __future__ import annotations
 
 TRANSCRIPT = "transcript.txt"
 LISTING = "listing.txt"
+OUTLINE = "outline.txt"
 ANSWERS = "answers.txt"
 TIMELINE = "timeline.txt"

@@ -1,10 +1,11 @@
-"""The small reader that goldens are made with: path and text of each leaf of a `-q -x` or `-L` text or of answers, and their sha256.
+"""The small reader that goldens are made with: path and text of each leaf of a `-q -x`, `-q` or `-L` text or of answers, and their sha256.
 
 It shares no code with the scanner, parser, transcript, tables or renderer, so that a mistake there cannot hide in the hashes: bytes in, a
 stack, a list out.  It checks nothing; the reader in `harness.text` does.
 
 A leaf's path has the index of every step among its namesakes; its text is what stands between the tags, entities resolved, without the
-white space around it where it goes over lines (that is layout).  Attributes are leaves called ``@name``.
+white space around it where it goes over lines (that is layout).  Attributes are leaves called ``@name``.  Of `-q` text a leaf is a label, and what
+stands behind its colon; a line that is neither a label nor a GPU is no reading.
 """
 
 from __future__ import annotations
@@ -32,6 +33,9 @@ _LISTED = re.compile(r"GPU ([0-9]+): (.*?) \(UUID: ([^()\s]+)\)")
 _LISTED_MIG = re.compile(r"MIG (?:(\S+) *)?Device +([0-9]+): \(UUID: ([^()\s]+)\)")
 _LISTED_WORDS = re.compile(r"\s*(?:Unable to determine the device handle for|No devices were found)", re.IGNORECASE)
 """What `-L` says in place of a row; every other line (a prompt, a torn row) is no reading, as text beside the root of a query is none."""
+_TITLE = re.compile(r"^([ \t#]*)=+NVSMI LOG=+[ \t]*$", re.MULTILINE)
+_BOARD = re.compile(r"GPU ([0-9A-Fa-fXx:.]+)")
+_LABELLED = re.compile(r"([ \t]*)([A-Za-z][A-Za-z0-9 ./()_+&'\[\]-]*?)(?: *: ?(.*))?")
 _ANSWERS = re.compile(r"format: [0-9]+\n(?:node|gpu[0-9]+) ")
 _ANSWERED = re.compile(r"(?:node|gpu([0-9]+)) (.*?) = (.*)")
 """An answer: subject, call, code and values."""
@@ -84,7 +88,10 @@ def leaves(data: bytes) -> Leaves:
     plain = data.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").decode("latin-1")
     if _ANSWERS.match(plain):
         return _of_answers(plain)
-    return _of_query(plain) if "<nvidia_smi_log" in plain else _of_list(plain)
+    if "<nvidia_smi_log" in plain:
+        return _of_query(plain)
+    title = _TITLE.search(plain)
+    return _of_list(plain) if title is None else _of_text(plain[title.end() :].split("\n"), title[1])
 
 
 def _hash(part: list[str]) -> str:
@@ -171,6 +178,41 @@ def _of_list(data: str) -> Leaves:
             found.append((f"line[{others}]", line.strip()))
             others += 1
     return found
+
+
+@dataclass
+class _Label:
+    """A line of a `-q` text: its ``path``, its ``text`` (None: a heading), and how many of each label stand below it."""
+
+    path: str
+    text: str | None
+    below: dict[str, int]
+
+
+def _of_text(lines: list[str], prefix: str) -> Leaves:
+    """The readings below the title of a `-q` text, whose lines ``prefix`` stands before; a heading with nothing below it is one, too."""
+    found = [_Label("", "", {})]
+    stack, unit, gpus = found[:], "", 0
+    for line in lines:
+        rest = line[len(prefix) :]
+        board, label = _BOARD.fullmatch(rest), _LABELLED.fullmatch(rest)
+        if not line.startswith(prefix) or (board is None and label is None):
+            continue
+        if board is not None:
+            found += [_Label(f"gpu[{gpus}]", None, {}), _Label(f"gpu[{gpus}]/@GPU", board[1], {})]
+            stack, gpus = [found[0], found[-2]], gpus + 1
+            continue
+        assert label is not None
+        unit = unit or (label[1] if gpus else "")
+        depth = len(label[1]) // len(unit) if unit else 0
+        if label[1] != unit * depth or depth >= len(stack) or (not depth and (gpus or label[3] is None)):
+            continue
+        del stack[depth + 1 :]
+        number = stack[-1].below.get(label[2], 0)
+        stack[-1].below[label[2]] = number + 1
+        stack.append(_Label(f"{stack[-1].path}{'/' * bool(depth)}{label[2]}[{number}]", label[3], {}))
+        found.append(stack[-1])
+    return [(one.path, one.text or "") for one in found[1:] if one.text is not None or not one.below]
 
 
 def _of_answers(data: str) -> Leaves:

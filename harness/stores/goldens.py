@@ -16,11 +16,11 @@ from harness.stores import golden_reader
 from harness.stores.sidecars import VIEW_ANSWERS, one_line
 from harness.tables import strictyaml
 from harness.text.document import KINDS
-from harness.text.transcript import VIEW_LIST, VIEW_QUERY
+from harness.text.transcript import VIEW_LIST, VIEW_QUERY, VIEW_TEXT
 from harness.words.errors import InputError, MissingError, did_you_mean
 from harness.words.fileformat import FORMAT, check_format
 
-VIEWS = (VIEW_QUERY, VIEW_LIST, VIEW_ANSWERS)
+VIEWS = (VIEW_QUERY, VIEW_TEXT, VIEW_LIST, VIEW_ANSWERS)
 _KEYS = ("format", "id", "kind", "accepted")
 _MAY = ("rejected", "views", "sha256")
 _REJECTED_KEYS = ("by", "why", "files")
@@ -48,7 +48,7 @@ class Rejected:
 
 @dataclass(frozen=True)
 class Golden:
-    """One capture's golden: ``views`` by name (``q-x``, ``L``, ``answers``), ``by`` whom the capture's files were accepted as they are, and
+    """One capture's golden: ``views`` by name (``q-x``, ``q``, ``L``, ``answers``), ``by`` whom the capture's files were accepted as they are, and
     ``why``; what was ``rejected`` since.  ``recorded``: it is of a recording, all of whose hashes stand on one line, ``sha256``.
     """
 

@@ -72,7 +72,7 @@ class Sidecar:
     """What stands beside a transcript.
 
     driver:    the driver's version; None where no view says it (`-L`)
-    views:     by name, ``q-x`` first, ``answers`` last
+    views:     by name, ``q-x`` first, then ``q``, ``answers`` last
     scrubbed:  how many distinct values of each family were replaced
     notes:     what the reader noticed, one sentence each
     taken:     how it was made, of a recording
@@ -129,9 +129,9 @@ def load_sidecar(path: Path) -> Sidecar:
         raise InputError(f"{found.where(('id',))}: id {content.get('id')!r} in a folder called {path.parent.name}")
     if content.get("kind") not in document.KINDS:
         raise InputError(f"{found.where(('kind',))}: {content.get('kind')!r} is no kind; known: {', '.join(document.KINDS)}")
-    known = {transcript.VIEW_QUERY, transcript.VIEW_LIST, VIEW_ANSWERS}
+    known = {transcript.VIEW_QUERY, transcript.VIEW_TEXT, transcript.VIEW_LIST, VIEW_ANSWERS}
     if not isinstance(source, dict) or not isinstance(views, dict) or not views or not set(views) <= known:
-        what = "the hashes of answers, q-x and L" if "recorded" in content else "q-x, L or both, or answers that were imported"
+        what = "the hashes of answers, q-x, q and L" if "recorded" in content else "some of q-x, q and L, or answers that were imported"
         raise InputError(f"{found.where((listed,))}: `{listed}` holds {what}, `source` is a mapping")
     if {"recorded", "made", "sha256", "views"} & content.keys() not in ({"views"}, {"recorded", "made", "sha256"}):
         raise InputError(f"{found.where(())}: a recording has `recorded`, `made` and `sha256`; any other capture has `views` instead")

@@ -23,10 +23,12 @@ SHAPES = ("u32", "i32", "string", "processes", "processes_unprotected", "process
           "pci_address", "topology_pair")  # fmt: skip
 WAYS = {"processes": ("by_pid", "in_step", "in_wider_step")}
 """List -> ways in which nvidia-smi reads it, the newest first."""
-_MERGED = ("texts", "handle_texts", "field_ids", "slots", "routes", "formats", "escapes", "lists", "text_routes", "text_formats")
+_MERGED = ("texts", "handle_texts", "field_ids", "slots", "routes", "formats", "escapes", "lists", "text_routes", "text_formats", "text_inner")
+_ELEMENTS = frozenset(("elements", "changes"))
+"""What a node has whose elements were seen."""
 _NODE_KEYS = frozenset(("format", "version", "parent", "seen", "only_seen", "binary", "dtd", "declaration", "texts", "handle_texts", "elements",
                         "changes", "field_ids", "slots", "routes", "formats", "escapes", "lists", "functions", "text", "text_changes", "text_routes",
-                        "text_formats", "text_column"))  # fmt: skip
+                        "text_formats", "text_column", "text_inner"))  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,8 @@ class Driver:
 
     version    the version asked for
     node       the node that answered
-    assumed    True when the version has no node of its own: layout and routes are those of the nearest older node, else the oldest
+    assumed    True when the version has no node of its own, or one that only `-q` text showed: layout and routes are inherited
+    inherited  True when the version has no node of its own: what answers is the nearest older node, else the oldest
     layout     root element (nvidia_smi_log)
     dtd        file name in the DOCTYPE line
     declaration  the XML declaration line
@@ -72,8 +75,9 @@ class Driver:
     measured   branches whose binaries showed the nodes from the root to this one what they have
     evidence   branch of the binary that showed this node its slots; None where a node changes them without one
     handle_texts  return code -> why a GPU's handle is not given, where that has other words; a code without any is an unknown error
-    text       root of what `-q` prints without `-x`; text_routes, text_forms: as routes and forms, for its rows; text_column: where its colons stand;
-               text_seen: whether a binary or a text showed it, so that it is not merely that of the node's parent
+    text       root of what `-q` prints without `-x`; text_routes, text_forms: as routes and forms, for its rows; text_column: where its colons stand,
+               text_inner: where those below a label stand that have another column; text_seen: whether a binary or a text showed it, so that it is
+               not merely that of the node's parent
     """
 
     version: DriverVersion
@@ -98,6 +102,8 @@ class Driver:
     text_seen: bool = False
     lists: Mapping[str, str] = field(default_factory=dict)
     handle_texts: Mapping[int, str] = field(default_factory=dict)
+    text_inner: Mapping[str, int] = field(default_factory=dict)
+    inherited: bool = False
     _states: dict[str, State] = field(default_factory=dict, compare=False)
 
     def state_of(self, text: str) -> State | None:
@@ -125,7 +131,8 @@ class Driver:
 
     def in_text(self) -> Driver:
         """This driver as its `-q` text has it: that tree is its layout, with the routes and formats of that tree's rows."""
-        return replace(self, layout=self.text, routes=self.text_routes, forms=self.text_forms, assumed=self.assumed or not self.text_seen)
+        texted = replace(self, layout=self.text, routes=self.text_routes, forms=self.text_forms)
+        return replace(texted, assumed=self.inherited or not self.text_seen)
 
     def text_of(self, code: int) -> str:
         """The text printed for a return code; a code the binary does not know prints an empty body."""
@@ -155,30 +162,35 @@ class DriverTree:
         """The node for a version: its own, else one that lists it as seen, else the nearest older, else the oldest.
 
         A node with ``only_seen`` lacks what boards of its time do not print: it stands for the versions it has seen and lends its elements to others.
+        So does one that `-q` text alone showed, which has no elements of its own.
         """
         if version in self.nodes:
             return version
         seen = [known for known, node in self.nodes.items() if version.text in node.seen]
         if seen:
             return seen[-1]
-        usual = [known for known, node in self.nodes.items() if node.spec.get("only_seen") is not True]
+        usual = [known for known, node in self.nodes.items() if node.spec.get("only_seen") is not True and _ELEMENTS & node.spec.keys()]
         older = [known for known in usual if known < version]
         return older[-1] if older else usual[0]
 
     def resolve(self, version: DriverVersion | str) -> Driver:
         """What a driver version prints and asks; ``assumed`` tells that it has no node of its own."""
         wanted = DriverVersion(version) if isinstance(version, str) else version
-        node = self.nearest(wanted)
+        return self.answering(self.nearest(wanted), wanted)
+
+    def answering(self, node: DriverVersion, wanted: DriverVersion) -> Driver:
+        """What the driver ``wanted`` prints and asks when ``node``, one of `versions`, answers for it."""
         if node not in self._resolved:
             self._resolved[node] = self._build(node)
         known = self._resolved[node]
         if wanted.text == known.version.text:
             return known
-        assumed = wanted.text not in self.nodes[node].seen and wanted != node
+        inherited = wanted.text not in self.nodes[node].seen and wanted != node
         functions = frozenset() if wanted < node else known.functions  # what a newer driver has says nothing of an older one
         exports = fields.exported(wanted.parts) | functions
         routes, text_routes = (_based(table, wanted.branch in known.measured, exports) for table in (known.routes, known.text_routes))
-        return replace(known, version=wanted, assumed=assumed, routes=routes, text_routes=text_routes, functions=functions)
+        known = replace(known, version=wanted, routes=routes, text_routes=text_routes, functions=functions)
+        return replace(known, inherited=inherited, assumed=known.assumed or inherited)
 
     def measured(self, branch: int) -> Driver | None:
         """The newest node of ``branch`` whose private table a binary of that branch showed; None where no binary was at hand."""
@@ -235,8 +247,9 @@ class DriverTree:
         where = self.nodes[version].where
         exports = fields.exported(version.parts) | functions
         assert layout is not None
+        spec = self.nodes[version].spec
         return Driver(
-            version, version, False, layout, plain.get("dtd", ""), plain.get("declaration", ""),
+            version, version, not _ELEMENTS & spec.keys(), layout, plain.get("dtd", ""), plain.get("declaration", ""),
             {int(code): str(text) for code, text in merged["texts"].items()},
             {str(name): int(number) for name, number in merged["field_ids"].items()},
             {str(name): _slot(name, spec, where) for name, spec in merged["slots"].items()},
@@ -247,6 +260,7 @@ class DriverTree:
             _text_seen(self.nodes[version]),
             {str(name): _list(name, way, where) for name, way in merged["lists"].items()},
             {int(code): str(text) for code, text in merged["handle_texts"].items()},
+            {str(label): int(column) for label, column in merged["text_inner"].items()},
         )  # fmt: skip
 
 

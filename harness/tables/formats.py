@@ -280,6 +280,18 @@ def _mask(name: str, bits: Mapping[int, str], separator: str, tail: str) -> Form
     return Format(name, "int", parse, text, tuple(bits))
 
 
+def _noticed(form: Format, name: str, instead: str) -> Format:
+    """``form`` with the sentence behind it by which driver 610 tells that the reading has another name now (captures of 610.57.04)."""
+    notice = f" [Deprecated; will be removed in CUDA 14.0. Use {instead} instead]"
+
+    def parse(text: str) -> Raw:
+        if not text.endswith(notice):
+            raise ValueError(text)
+        return form.parse(text.removesuffix(notice))
+
+    return Format(name, form.kind, parse, lambda raw: form.text(raw) + notice)
+
+
 def _cuda_version() -> Format:
     """12080 <-> 12.8: NVML counts 1000 for a major and 10 for a minor version."""
 
@@ -319,7 +331,9 @@ def _build() -> list[Format]:
         _unless(_divided("mib", " MiB", MIB), "process_mib_wddm", 0xFFFFFFFFFFFFFFFF, "Not available in WDDM driver model"),
         _string("string", r"[^\x00]*"), _string("bus_id", r"[0-9A-F]{8}:[0-9A-F]{2}:[0-9A-F]{2}\.[0-9A-F]"),
         _string("bus_id_legacy", r"[0-9A-F]{4}:[0-9A-F]{2}:[0-9A-F]{2}\.[0-9A-F]"),
-        _cuda_version(), _empty("serial", "Not Set"), _empty("part_number", "N/A"), _profile_mask(),
+        _cuda_version(), _noticed(_cuda_version(), "cuda_version_umd", "CUDA UMD Version"),
+        _noticed(_string("string", r"[^\x00]*"), "driver_version_kmd", "KMD Version"), _suffixed("percent_hundredths", ".00%"),
+        _empty("serial", "Not Set"), _empty("part_number", "N/A"), _profile_mask(),
         Format("timestamp", "int", moments.parse_ctime, lambda raw: moments.ctime(int(raw))),
         Format("bbx_time", "int", moments.parse_bbx, lambda raw: moments.bbx(int(raw))),
         Format("uuid_bytes", "str", moments.parse_uuid_bytes, lambda raw: moments.uuid_text(str(raw))),

@@ -110,6 +110,10 @@ class Element:
         for child in self.children:
             yield from child.walk(path)
 
+    def place_of(self, row: str) -> str | None:
+        """The path, from below this element, of the first element that prints ``row``; None where none does."""
+        return next((path.partition("/")[2] for path, element in self.walk() if element.row == row), None)
+
     def rows(self) -> Iterator[str]:
         """Row ids of all texts and attributes, in order."""
         for _, element in self.walk():

@@ -85,6 +85,14 @@ def pairs(line: str) -> dict[str, str]:
     return found
 
 
+def items(value: str) -> list[str]:
+    """The words between the commas of ``value``.  Raises ValueError for more than any layout has."""
+    words = _ITEM.findall(value)
+    if len(words) > _MAX_LEVELS:
+        raise ValueError(f"{value[:40]}...: more than {_MAX_LEVELS} of them")
+    return words
+
+
 def yes_no(word: str) -> bool:
     """True for ``yes``, False for ``no``.  Raises ValueError."""
     if word not in _YES_NO:
@@ -111,10 +119,7 @@ def _unit(layout: Layout, value: str) -> None:
 
 
 def _indents(layout: Layout, value: str) -> None:
-    words = _ITEM.findall(value)
-    if len(words) > _MAX_LEVELS:
-        raise ValueError(f"indents: more than {_MAX_LEVELS} levels")
-    layout.indents = tuple(parse_blanks(word) for word in words)
+    layout.indents = tuple(parse_blanks(word) for word in items(value))
 
 
 def _eol(layout: Layout, value: str) -> None:

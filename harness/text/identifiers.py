@@ -57,6 +57,9 @@ _KEYED: tuple[tuple[str, re.Pattern[bytes]], ...] = (
 )
 _KEYS = re.compile(rb"[:=#]|--|(?i:serial|guid|pdi) ")
 _ELEMENT = re.compile(rb"<([A-Za-z_][A-Za-z0-9_.:-]*)[^<>]*>([^<]*)")
+_ROW = re.compile(rb"[ \t#]*([A-Z][A-Za-z0-9 ./()-]{0,60}?) +: (.*)")
+"""A line of `-q` text: a label, and what stands behind its colon."""
+_PROCESS_NAME = b"name"
 _NAMED: tuple[tuple[str, re.Pattern[bytes]], ...] = (
     (SERIAL, re.compile(rb"(?i)serial|asset_?tag")),
     (UUID, re.compile(rb"(?i)uuid")),
@@ -93,7 +96,7 @@ def find(line: bytes, tag: bytes = b"") -> list[Hit]:
     Absent and masked values are none.  Only a line that `suspects` names can hold any.
     """
     found: list[Hit] = []
-    spans = [(match[1], match.start(2), match.end(2)) for match in _ELEMENT.finditer(line)] or ([(tag, 0, len(line))] if tag else [])
+    spans = [(match[1], match.start(2), match.end(2)) for match in _ELEMENT.finditer(line)] or ([(tag, 0, len(line))] if tag else _labelled(line))
     for name, start, end in spans:
         _named(line, name, start, end, found)
     _shaped(line, spans, found)
@@ -102,6 +105,15 @@ def find(line: bytes, tag: bytes = b"") -> list[Hit]:
             _value(family, match.start(1), match[1], found)
     _names(line, spans, found)
     return _settle(found)
+
+
+def _labelled(line: bytes) -> list[tuple[bytes, int, int]]:
+    """A line of `-q` text as the element it would be: ``Serial Number : ...``, ``Name : ...`` of a process."""
+    match = _ROW.fullmatch(line.rstrip(b"\r"))
+    if match is None:
+        return []
+    name = match[1].lower().replace(b" ", b"_")
+    return [(b"process_name" if name == _PROCESS_NAME else name, match.start(2), match.end(2))]
 
 
 def _named(line: bytes, name: bytes, start: int, end: int, found: list[Hit]) -> None:

@@ -10,11 +10,13 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from harness.text import clocklists
-from harness.text.model import TREE, Node
+from harness.text.model import Node
 
 T = TypeVar("T")
-Key = tuple[str, bool, int]
-"""Tag, has it children, the how manieth of this tag and shape among its siblings."""
+Key = tuple[str, int, int]
+"""Tag, shape (LEAF, BLOCK or WORDED), the how manieth of this tag and shape among its siblings."""
+LEAF, BLOCK, WORDED = 0, 1, 2
+"""An element without others inside, one with others, and one with a text of its own and others (a line of `-q` text)."""
 
 
 @dataclass(slots=True)
@@ -22,14 +24,14 @@ class Merged:
     """One element on several GPUs.
 
     tag:       its tag
-    tree:      has it children of its own in the transcript (a clock list counts as a leaf)
+    shape:     LEAF (a clock list counts as one), BLOCK or WORDED
     nodes:     the element on each GPU, None where it is absent
     names:     the attributes in an order that fits every GPU
     keys, children: the children in an order that fits every GPU
     """
 
     tag: str
-    tree: bool
+    shape: int
     nodes: list[Node | None]
     names: list[str] = field(default_factory=list)
     keys: list[Key] = field(default_factory=list)
@@ -46,7 +48,7 @@ def groups(nodes: list[Node]) -> list[tuple[list[int], Merged]]:
                 _add(merged, node, len(places) - 1)
                 break
         else:
-            merged = Merged(node.tag, tree=True, nodes=[])
+            merged = Merged(node.tag, BLOCK, nodes=[])
             _add(merged, node, 0)
             found.append(([place], merged))
     for places, merged in found:
@@ -56,33 +58,35 @@ def groups(nodes: list[Node]) -> list[tuple[list[int], Merged]]:
 
 def single(node: Node) -> Merged:
     """``node`` alone, a leaf or a tree."""
-    merged = Merged(node.tag, tree=_is_tree(node), nodes=[])
+    merged = Merged(node.tag, _shape(node), nodes=[])
     _add(merged, node, 0)
     return merged
 
 
 def keyed(node: Node) -> list[tuple[Key, Node]]:
     """The children of ``node`` with their keys, in file order."""
-    seen: dict[tuple[str, bool], int] = {}
+    seen: dict[tuple[str, int], int] = {}
     out: list[tuple[Key, Node]] = []
     for child in node.children:
-        shape = (child.tag, _is_tree(child))
+        shape = (child.tag, _shape(child))
         count = seen.get(shape, 0)
         seen[shape] = count + 1
         out.append(((*shape, count), child))
     return out
 
 
-def _is_tree(node: Node) -> bool:
-    """Has ``node`` lines of its own for its children?  A clock list has not."""
-    return node.form == TREE and not (node.tag == clocklists.TAG and clocklists.encode(node) is not None)
+def _shape(node: Node) -> int:
+    """Has ``node`` lines of its own for its children, and a text beside them?  A clock list has none."""
+    if not node.children or (node.tag == clocklists.TAG and clocklists.encode(node) is not None):
+        return LEAF
+    return BLOCK if node.text is None else WORDED
 
 
 def _fits(merged: Merged, node: Node) -> bool:
     """Can ``node`` join ``merged`` without two elements or attributes changing places?"""
     if not _in_order(merged.names, node.attributes):
         return False
-    if not merged.tree:
+    if merged.shape == LEAF:
         return True
     children = keyed(node)
     if not _in_order(merged.keys, [key for key, _ in children]):
@@ -119,14 +123,14 @@ def _add(merged: Merged, node: Node, place: int) -> None:
     _pad_nodes(merged, place)
     merged.nodes.append(node)
     _weave(merged.names, node.attributes)
-    if not merged.tree:
+    if merged.shape == LEAF:
         return
     children = keyed(node)
     _weave(merged.keys, [key for key, _ in children])
     for key, child in children:
         part = merged.children.get(key)
         if part is None:
-            part = merged.children[key] = Merged(child.tag, tree=key[1], nodes=[])
+            part = merged.children[key] = Merged(child.tag, key[1], nodes=[])
         _add(part, child, place)
 
 

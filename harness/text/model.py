@@ -88,12 +88,13 @@ class Node:
                 yield from child.walk(path + "/")
 
     def steps(self) -> Iterator[tuple[str, Node]]:
-        """The children, each with its step of a path (tag, or tag and index)."""
+        """The children, each with its step of a path (tag, or tag and index); what is in a BARE one stands in its place."""
+        children = list(self.printed())
         counts: dict[str, int] = {}
-        for child in self.children:
+        for child in children:
             counts[child.tag] = counts.get(child.tag, 0) + 1
         seen: dict[str, int] = {}
-        for child in self.children:
+        for child in children:
             tag = child.tag
             if counts[tag] == 1 and tag not in REPEATED:
                 yield tag, child
@@ -102,13 +103,21 @@ class Node:
             seen[tag] = index + 1
             yield f"{tag}[{index}]", child
 
+    def printed(self) -> Iterator[Node]:
+        """The children that have a line of their own, those of BARE ones in their place."""
+        for child in self.children:
+            if child.form == BARE:
+                yield from child.printed()
+            else:
+                yield child
+
     def find(self, path: str) -> Node | None:
         """The node at ``path`` as `walk` spells it, or None; the index of a first or only element may be left out."""
         node = self
         for step in path.split("/"):
             tag, _, rest = step.partition("[")
             index = int(rest[:-1]) if rest else 0
-            same = [child for child in node.children if child.tag == tag]
+            same = [child for child in node.printed() if child.tag == tag]
             if index >= len(same):
                 return None
             node = same[index]

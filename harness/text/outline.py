@@ -15,18 +15,20 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from harness.text import lost, outline_writer, rawbytes, refusals, writer
-from harness.text.document import EDITED, MAX_GPUS, OWN, REINDENTED, TRIMMED
+from harness.text.document import EDITED, MAX_GPUS, OWN, REINDENTED, TRIMMED, Document
 from harness.text.model import EMPTY, LINE, TREE, Node, Note, Verbatim
 from harness.text.outline_writer import ATTACHED, GPU, HEADING, OutlineLayout
 from harness.words.errors import InputError
 
-__all__ = ["ATTACHED", "GPU", "HEADER", "Outline", "OutlineLayout", "read"]
+__all__ = ["ATTACHED", "GPU", "HEADER", "HEADING", "VIEW", "Outline", "OutlineLayout", "Queried", "is_one", "is_view", "read"]
 
+VIEW = "q"
 MAX_BYTES = 8 * 1024 * 1024
 """The largest text read; that of eight GPUs is under 80 kB."""
 MAX_DEPTH = 16
 """The deepest label read; nvidia-smi's go down five levels."""
 HEADER = re.compile(r"([ \t#]*)=+NVSMI LOG=+[ \t]*")
+_VIEW = re.compile(rf"{VIEW}(?::[A-Z][A-Z_]{{0,39}}(?:,[A-Z][A-Z_]{{0,39}}){{0,40}})?")
 _LABEL = r"[A-Za-z][A-Za-z0-9 ./()_+&'\[\]-]*"
 _ROW = re.compile(rf"([ \t]*)({_LABEL}?)( *): ?(.*)")
 _HEAD = re.compile(rf"([ \t]*)({_LABEL})")
@@ -42,7 +44,7 @@ class Outline:
     layout:    how lines are written
     root:      its children are the lines above the GPUs, by label, and a ``gpu`` each
     verbatim:  lines that layout and tree cannot express
-    cut:       a line says that something was left out behind it (``...``)
+    sections:  what `-d` named, where the text is of those alone; which they are is for whoever knows the driver's sections to say
     notes:     what a report should mention
     """
 
@@ -50,7 +52,7 @@ class Outline:
     layout: OutlineLayout = field(default_factory=OutlineLayout)
     kind: str = OWN
     verbatim: list[Verbatim] = field(default_factory=list)
-    cut: bool = False
+    sections: tuple[str, ...] = ()
     notes: list[Note] = field(default_factory=list, compare=False)
 
     @property
@@ -64,6 +66,16 @@ class Outline:
         return [gpu for part in self.verbatim for line in part.lines if (gpu := lost.parse(line)) is not None]
 
     @property
+    def cut(self) -> bool:
+        """Does a line say that something was left out behind it (``...``)?"""
+        return any(_CUT.fullmatch(line) for part in self.verbatim for line in part.lines)
+
+    @property
+    def view(self) -> str:
+        """``q``, or ``q:MEMORY,ECC`` for the sections MEMORY and ECC alone."""
+        return f"{VIEW}:{','.join(self.sections)}" if self.sections else VIEW
+
+    @property
     def verbatim_lines(self) -> int:
         """How many lines are kept verbatim; 0 in nvidia-smi's own layout.  Empty ones are not counted: they are known to be no reading."""
         return sum(max(len(part.lines), part.drop) for part in self.verbatim if not part.comment)
@@ -72,9 +84,34 @@ class Outline:
         """The text of the leaf at ``path`` (``Driver Version``, ``gpu[0]/GPU UUID``), None where it is absent."""
         return self.root.get(path)
 
+    def delivered(self, data: bytes) -> bytes:
+        """``data``, a whole text, as it would have come here on the way of this one: with as many empty lines at its ends, without the blanks that an
+        editor took off, and cut where this one is cut, if nothing stands behind that.
+        """
+        came = outline_writer.delivered(data, self.layout)
+        lines = [(part.at, line) for part in self.verbatim for line in part.lines]
+        cuts = [at for at, line in lines if _CUT.fullmatch(line)]
+        if not cuts or cuts[0] < self._lines:
+            return came
+        return b"\n".join(came.split(b"\n")[: cuts[0]]) + b"\n"
+
+    @property
+    def _lines(self) -> int:
+        """How many lines readings and layout make, the empty ones at the end left out."""
+        return len(outline_writer.write(self.root, self.layout).rstrip("\r\n").split("\n"))
+
     def to_bytes(self) -> bytes:
         """The text, byte for byte the one that was read."""
         return rawbytes.encode(writer.patch(outline_writer.write(self.root, self.layout), self.verbatim))
+
+
+Queried = Document | Outline
+"""A text whose readings make a profile."""
+
+
+def is_view(name: str) -> bool:
+    """Is ``name`` the view ``q``, or one of its sections (``q:MEMORY``)?"""
+    return _VIEW.fullmatch(name) is not None
 
 
 def is_one(data: bytes) -> bool:
@@ -106,10 +143,11 @@ def read(data: bytes, name: str = "outline", *, edited: bool = False) -> Outline
     if not reader.root.children:
         raise InputError(f"{name}:{heads[0] + 1}: no reading stands below the first line of `nvidia-smi -q`; the file was cut off, capture again")
     layout = reader.layout(text, bom=bom)
+    layout.stripped = not any(line.endswith(" ") for line in lines) and outline_writer.restore(reader.root)
     verbatim = writer.exceptions(outline_writer.write(reader.root, layout), text)
     for part in verbatim:
         part.comment = not part.drop and not any(line.strip(" \t\r#") for line in part.lines)
-    found = Outline(reader.root, layout, OWN, verbatim, reader.cut, reader.notes)
+    found = Outline(reader.root, layout, OWN, verbatim, (), reader.notes)
     found.kind = EDITED if edited else _kind(found)
     return found
 
@@ -137,7 +175,6 @@ class _Reader:
         self.columns: Counter[tuple[str, int]] = Counter()
         self.units: Counter[str] = Counter()
         self.gpus = 0
-        self.cut = False
         self.notes: list[Note] = []
 
     def run(self) -> None:
@@ -148,7 +185,6 @@ class _Reader:
             rest = line.removeprefix(self.prefix)
             inside = number > self.head + 1 and line.startswith(self.prefix)
             if not inside or not (self._gpu(rest, number) or self._label(rest, number)):
-                self.cut = self.cut or (number > self.head and _CUT.fullmatch(line) is not None)
                 self.notes.append(Note(number, f"no line of `nvidia-smi -q`: {line.strip()[:80]!r}"))
 
     def _gpu(self, line: str, number: int) -> bool:

@@ -5,6 +5,7 @@ The column of the colons is data of the driver (36 in 384, 42 from 470 to 580, 5
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from harness.text.model import BARE, SENTENCE, Node
@@ -31,6 +32,7 @@ class OutlineLayout:
     before:    empty lines before the first one
     eol, end:  line end, ``\n`` or ``\r\n``, and how many of them end the text
     bom:       a UTF-8 byte order mark stands first
+    stripped:  an editor took the blanks at the ends of lines off, which nvidia-smi puts there (``GPU Memory Power Readings ``)
     """
 
     column: int = COLUMN
@@ -41,11 +43,12 @@ class OutlineLayout:
     eol: str = "\n"
     end: int = 2
     bom: bool = False
+    stripped: bool = False
 
     @property
     def own(self) -> bool:
         """Is it nvidia-smi's own layout?  CR LF, and empty lines at either end that a shell or a document cut off, leave it so."""
-        plain = (self.prefix, self.unit, self.bom) == ("", UNIT, False)
+        plain = (self.prefix, self.unit, self.bom, self.stripped) == ("", UNIT, False, False)
         return plain and self.before <= 1 and self.end <= 2
 
 
@@ -57,9 +60,40 @@ def write(root: Node, layout: OutlineLayout) -> str:
         _write(child, 0, layout, inner, layout.column, out)
     while not out[-1]:
         out.pop()
+    if layout.stripped:
+        out = [line.rstrip(" ") for line in out]
     text = "\n".join(out) + "\n" * layout.end
     text = text.replace("\n", layout.eol) if layout.eol != "\n" else text
     return "\ufeff" + text if layout.bom else text
+
+
+def delivered(data: bytes, layout: OutlineLayout) -> bytes:
+    """``data``, a whole text, with as many empty lines at its ends as ``layout`` says: what stood around it on its way here took them off."""
+    body = data.strip(b"\n")
+    if layout.stripped:
+        body = b"\n".join(line.rstrip(b" ") for line in body.split(b"\n"))
+    return b"\n" * layout.before + body + b"\n" * layout.end
+
+
+_BLANKS = {"GPU Memory Power Readings": 1, "Single Bit": 12, "Double Bit": 12}
+"""Blanks at the end of a heading, as every capture and binary has them that prints it."""
+_CAPS = re.compile(r"Atomic Caps (?:In|Out)bound")
+_NAMED = re.compile(r"[A-Z]+_[0-9]+(?: [A-Z]+_[0-9]+)*")
+
+
+def restore(root: Node) -> bool:
+    """Puts the blanks at the ends of lines back that an editor took off; whether there was one to put back."""
+    found = False
+    for _, node in list(root.walk()):
+        blanks = _BLANKS.get(node.tag, 0) if node.text is None else 0
+        if blanks:
+            node.tag += " " * blanks
+        elif node.text and _CAPS.fullmatch(node.tag) and _NAMED.fullmatch(node.text):
+            node.text += " "
+        else:
+            continue
+        found = True
+    return found
 
 
 def space(root: Node) -> None:

@@ -73,7 +73,7 @@ def make(family: str, value: bytes, number: int) -> bytes:
 def number_of(family: str, value: bytes) -> int | None:
     """The number of the placeholder ``value``; None where it is none, or too short to tell."""
     if family in _NAME:
-        match = re.fullmatch(rb"(" + b"|".join(_NAME[family][:size] for size in range(4, 0, -1)) + rb")([0-9]{1,9})(?:\.[x0.-]*)?", value)
+        match = re.fullmatch(rb"(" + b"|".join(_NAME[family][:size] for size in range(4, 0, -1)) + rb")(0{0,4096}[0-9]{1,9})(?:\.[x0.-]*)?", value)
         return int(match[2]) if match and 0 < int(match[2]) <= LIMIT else None
     number = _read(family, value)
     if not number or number > LIMIT or make(family, value, number) != value:

@@ -9,14 +9,16 @@ from harness.text import clocklists, quoting
 from harness.text.lines import NAME
 from harness.text.model import BLOCK, CLOSED, EMPTY, LINE, MINIMAL, PLAIN, TREE, Node
 from harness.text.scanner import MAX_DEPTH, MAX_TAGS
-from harness.text.transcribing import ABSENT, CLOSED_WORD, EMPTY_WORD, STEP
+from harness.text.transcribing import ABSENT, CLOSED_WORD, EMPTY_WORD, LABEL, STEP
 from harness.words.errors import InputError
 
 MAX_GPUS = 1024
 MAX_NODES = MAX_TAGS
 """The most elements a transcript may unfold to: as many as a text may have."""
 
-_LINE = re.compile(rf"((?:{STEP})*)(?:gpu ([0-9,-]{{1,8000}})|(@?)({NAME})(?:: (.+))?)")
+_START = rf"((?:{STEP})*)(?:gpu ([0-9,-]{{1,8000}})|(@?)"
+_LINE = re.compile(rf"{_START}({NAME})(?:: (.+))?)")
+_LABELLED = re.compile(rf'{_START}({LABEL}|"(?:[^"\\]|\\.)*")(?:: (.+))?)')
 
 
 @dataclass(slots=True)
@@ -34,10 +36,14 @@ class _Line:
 
 
 class Rebuilder:
-    """Rebuilds the children of a root element from ``lines`` (number in the file, text); ``name`` stands for the file in messages."""
+    """Rebuilds the children of a root element from ``lines`` (number in the file, text); ``name`` stands for the file in messages.
 
-    def __init__(self, lines: list[tuple[int, str]], name: str) -> None:
+    ``labelled``: of `-q` text, whose tags are labels and whose lines with a text may have others below them.
+    """
+
+    def __init__(self, lines: list[tuple[int, str]], name: str, *, labelled: bool = False) -> None:
         self.name = name
+        self.labelled = labelled
         self.lines = [self._parse(number, line) for number, line in lines]
         self.position = 0
         self.nodes = 0
@@ -131,7 +137,13 @@ class Rebuilder:
         else:
             nodes = [self._leaf(line, word) for word in self._spread(line, count)]
         self._attributes(nodes, depth + 1)
+        if self.labelled and self._depth() > depth:
+            self._children(nodes, depth + 1, line)
         return nodes
+
+    def _depth(self) -> int:
+        """How deep the next line stands; 0 behind the last one."""
+        return self.lines[self.position].depth if self.position < len(self.lines) else 0
 
     def _attributes(self, nodes: list[Node | None], depth: int) -> None:
         while self.position < len(self.lines) and self.lines[self.position].attribute and self.lines[self.position].depth == depth:
@@ -203,12 +215,17 @@ class Rebuilder:
         return self._error(line, f"the transcript unfolds to more than {MAX_NODES} elements and is refused")
 
     def _parse(self, number: int, text: str) -> _Line:
-        match = _LINE.fullmatch(text)
+        match = (_LABELLED if self.labelled else _LINE).fullmatch(text)
         if match is None:
             raise InputError(
                 f"{self.name}:{number}: {text.strip()[:60]!r} is no line of a transcript; write `tag: value`, `tag`, `@name: value` or `gpu 0-7`"
             )
         indent, places, mark, tag, value = match.groups()
+        if tag is not None and tag.startswith('"'):
+            try:
+                tag = quoting.unquote(tag)
+            except ValueError as error:
+                raise InputError(f"{self.name}:{number}: {error}") from None
         return _Line(number, len(indent) // len(STEP), places, bool(mark), tag or "gpu", None if value is None else quoting.split(value))
 
     def _error(self, line: _Line, what: str) -> InputError:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 
 _WORDS = (
     b"host ",
+    b" name  ",
     b"sn ",
     *(
         b"uuid serial guid pdi hostname host= host: host_name host> node user home %2f %5c server owner login logname settings master asset"

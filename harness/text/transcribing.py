@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from harness.text import clocklists, merging
@@ -12,6 +13,9 @@ ABSENT = "~"
 EMPTY_WORD = "[]"
 CLOSED_WORD = "</>"
 STEP = "  "
+LABEL = r"[A-Za-z_](?:[A-Za-z0-9 ./()_+&'-]*[A-Za-z0-9./()_+&'-])?"
+_PLAIN = re.compile(LABEL)
+_GPUS = "gpu "
 
 
 def body(root: Node) -> list[str]:
@@ -49,13 +53,21 @@ def _ranges(numbers: list[int]) -> str:
 
 
 def _element(merged: merging.Merged, indent: str, out: list[str]) -> None:
-    if merged.tree:
-        out.append(indent + merged.tag)
+    if merged.shape == merging.BLOCK:
+        out.append(indent + label(merged.tag))
         _inside(merged, indent + STEP, out)
         return
     words = [ABSENT if node is None else _word(node) for node in merged.nodes]
-    out.append(f"{indent}{merged.tag}: {_side_by_side(words)}")
+    out.append(f"{indent}{label(merged.tag)}: {_side_by_side(words)}")
+    if merged.shape == merging.WORDED:
+        _inside(merged, indent + STEP, out)
+        return
     _attributes(merged.names, merged.nodes, indent + STEP, out)
+
+
+def label(tag: str) -> str:
+    """``tag`` as it stands; a label of `-q` text that a line could be read otherwise with, in quotes."""
+    return tag if _PLAIN.fullmatch(tag) and not tag.startswith(_GPUS) else quote(tag)
 
 
 def _inside(merged: merging.Merged, indent: str, out: list[str]) -> None:
@@ -78,7 +90,7 @@ def _attributes(names: list[str], nodes: Sequence[Node | None], indent: str, out
 
 def _word(node: Node) -> str:
     """The value of a leaf, with its form where that is not LINE and its escapes where those are not FULL."""
-    if node.form == TREE:
+    if node.form == TREE and node.text is None:
         return clocklists.encode(node) or EMPTY_WORD
     if node.form == EMPTY:
         return EMPTY_WORD

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import re
 
-from harness.text import document, listing, listing_transcript, quoting, transcribing
+from harness.text import document, listing, listing_transcript, outline, outline_transcript, quoting, transcribing
 from harness.text.headers import layout_line, parse_layout
 from harness.text.model import Verbatim
 from harness.text.rebuilding import Rebuilder
@@ -33,6 +33,7 @@ from harness.words.fileformat import FORMAT, check_format, number_of, upgraded
 
 VIEW_QUERY = "q-x"
 VIEW_LIST = "L"
+VIEW_TEXT = outline.VIEW
 TIMESTAMP = "timestamp"
 MAX_CHARS = 64 * 1024 * 1024
 """The longest transcript read; an eight-GPU node's has some 10 000 characters."""
@@ -44,13 +45,15 @@ _VERBATIM = re.compile(r"(verbatim|comment) ([0-9]{1,9})\+([0-9]{1,9}):")
 _DTD = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
-def dump(source: document.Document | listing.Listing, *, recorded: bool = False) -> str:
+def dump(source: document.Document | listing.Listing | outline.Outline, *, recorded: bool = False) -> str:
     """The transcript of ``source``; the same for equal sources.
 
     ``recorded``: it is of a recording, in which what moves from one to the next stands on a line that starts so.
     """
     if isinstance(source, listing.Listing):
         return listing_transcript.dump(source)
+    if isinstance(source, outline.Outline):
+        return outline_transcript.dump(source)
     out = [f"format: {FORMAT}", f"view: {VIEW_QUERY}", f"kind: {source.kind}", f"layout: {layout_line(source.layout)}"]
     out.append(f"doctype: {source.doctype or '-'}")
     for path, node in [("/", source.root), *source.root.walk()]:
@@ -72,8 +75,8 @@ def verbatim_lines(parts: list[Verbatim]) -> list[str]:
     return out
 
 
-def load(text: str, name: str = "transcript") -> document.Document | listing.Listing:
-    """The document or listing that ``text`` is the transcript of; ``name`` stands for the file in messages.
+def load(text: str, name: str = "transcript") -> document.Document | listing.Listing | outline.Outline:
+    """The document, listing or outline that ``text`` is the transcript of; ``name`` stands for the file in messages.
 
     Raises InputError with file, line and what to do: a format this nvparity does not read, unknown keys or words, values for the wrong
     number of GPUs, a verbatim line that says another reading than its line, and text that unfolds beyond all sense.
@@ -85,8 +88,10 @@ def load(text: str, name: str = "transcript") -> document.Document | listing.Lis
     head = Header(lines, name)
     if head.values["view"] == VIEW_LIST:
         return listing_transcript.load(head, name)
+    if outline.is_view(head.values["view"]):
+        return outline_transcript.load(head, name)
     if head.values["view"] != VIEW_QUERY:
-        raise head.error("view", f"{head.values['view']!r} is no view ({VIEW_QUERY} or {VIEW_LIST})")
+        raise head.error("view", f"{head.values['view']!r} is no view ({VIEW_QUERY}, {VIEW_TEXT}, {VIEW_TEXT}:SECTION,... or {VIEW_LIST})")
     return _document(head, name)
 
 

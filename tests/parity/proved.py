@@ -9,7 +9,8 @@ import os
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from harness.stores.captures import Sidecar
+from harness.stores.captures import SIDECAR, Sidecar, load_sidecar
+from harness.stores.workspace import Workspace
 from harness.tables.drivers import Driver, DriverTree
 from harness.tables.layout import Element
 from harness.words.version import DriverVersion
@@ -18,6 +19,19 @@ from tests.parity.expect_sources import LISTS, asked, handlers_of, printed_rows,
 
 FULL = "NVPARITY_MUTATIONS" in os.environ
 """Whether every proof is made on every capture and driver node."""
+
+
+def versions(tree: DriverTree) -> list[str]:
+    """The driver nodes with elements of their own; one that `-q` text alone showed prints its parent's."""
+    return [version.text for version in tree.versions() if not tree.resolve(version).assumed]
+
+
+def boards(space: Workspace) -> list[str]:
+    """The profiles; of those made from `-q` text alone, whose elements others have too, in a full run all, else the newest driver's."""
+    texts = [sidecar for name in space.ids() if {"q"} == (sidecar := load_sidecar(space.captures / name / SIDECAR)).views.keys()]
+    newest = max((DriverVersion(sidecar.driver or "0") for sidecar in texts), default=None)
+    left = {sidecar.id for sidecar in texts if not FULL and sidecar.driver != str(newest)}
+    return sorted(set(space.profile_ids()) - left)
 
 
 def handlers(tree: DriverTree) -> dict[str, frozenset[str]]:
@@ -42,12 +56,12 @@ def one_a_branch(sidecars: Sequence[Sidecar]) -> list[str]:
 def _new(tree: DriverTree, of: Callable[[Driver, str], frozenset[str]], always: Iterable[str]) -> dict[str, frozenset[str]]:
     seen: set[Hashable] = set()
     found = {}
-    for version in reversed(tree.versions()):
+    for version in reversed(versions(tree)):
         ways = _ways(tree.resolve(version), of, always)
         new = frozenset(name for name, way in ways.items() if FULL or way not in seen)
         seen.update(ways.values())
         if new:
-            found[version.text] = new
+            found[version] = new
     return found
 
 

@@ -13,7 +13,7 @@ from tests.parity import fixed_point, proved
 from tests.parity.mutations_board import SPACE
 
 pytestmark = pytest.mark.usefixtures("served_library")
-PROFILES = sorted(SPACE.profile_ids())
+PROFILES = proved.boards(SPACE)
 
 
 def one_a_driver() -> list[str]:

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("served_library")
 def chosen() -> list[str]:
     """One profile of each driver version; every profile in a full run."""
     versions: dict[str, str] = {}
-    for name in sorted(SPACE.profile_ids()):
+    for name in proved.boards(SPACE):
         versions.setdefault(name if proved.FULL else profiles.load(SPACE.profile_path(name)).driver_version, name)
     return sorted(versions.values())
 

@@ -23,13 +23,13 @@ from harness.tables import drivers
 from harness.words.errors import InputError
 from mocklib import image, state
 from mocklib.spec import Absence, FieldValue, ImageSpec
-from tests.parity import expect_calls, expect_fields, mutations_points, tracer_values
+from tests.parity import expect_calls, expect_fields, mutations_points, proved, tracer_values
 from tests.parity.expect import Wanted, findings
 from tests.parity.expect_model import Model
 from tests.parity.mutations_board import BOARDS, ROOT, Board, board, found, shaped, state_texts, told
 from tests.parity.mutations_library import Served, clock, leaves
 
-VERSIONS = [version.text for version in drivers.load(ROOT).versions()]
+VERSIONS = proved.versions(drivers.load(ROOT))
 TOGETHER = 200
 """Mutations of each point in a run that does not say otherwise."""
 ASKED = int(os.environ.get("NVPARITY_MUTATIONS", "0"))

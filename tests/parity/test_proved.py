@@ -20,7 +20,7 @@ def test_every_handler_and_field_is_proved_by_a_node_that_asks_it():
 
 
 def test_a_handler_whose_row_another_route_or_format_has_is_proved_again():
-    newest = TREE.versions()[-1].text
+    newest = proved.versions(TREE)[-1]
     oldest = TREE.versions()[0].text
     assert proved.handlers(TREE)[newest] == set(asked_handlers(TREE.resolve(newest)))
     if not proved.FULL:

@@ -30,7 +30,7 @@ from tests.parity.mutations_library import Served, clock, differences
 from tests.parity.tracer_values import CODES, Variant
 
 TREE = drivers.load(ROOT)
-VERSIONS = [version.text for version in TREE.versions()]
+VERSIONS = proved.versions(TREE)
 PROVED = proved.fields(TREE)
 BATCH = 60
 CALLER = Path(__file__).with_name("tracer_caller.py")

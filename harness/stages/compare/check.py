@@ -8,14 +8,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from harness import __version__
-from harness.stages.compare import answered, baselines, drift, rules
+from harness.stages.compare import answered, baselines, between, drift, rules
 from harness.stages.compare.judge import Actual, Expected, compare
 from harness.stages.importing import source
 from harness.stages.render import process, serving
 from harness.stores import captures, golden_reader, goldens
 from harness.tables import drivers
-from harness.text import document
+from harness.text import document, outline
 from harness.text.document import LINE, Document
+from harness.text.listing import Listing
+from harness.text.outline import Outline
 from harness.words.errors import InputError
 from harness.words.state import State
 
@@ -58,7 +60,7 @@ def _check_one(space: Workspace, name: str, renderer: str, ruled: list[rules.Rul
     lacking = [view for view in capture.sidecar.views if view not in golden.views]
     if lacking:
         raise InputError(f"{path}: no hashes of view {', '.join(lacking)}, which the capture has")
-    moved = frozenset(capture.sidecar.moved)
+    moved = frozenset(capture.sidecar.moved) | between.moved(capture, drivers.load(space.root))
     cases = [
         _view(space, name, renderer, ruled, view, text, golden.views[view], moved)
         if text.kind != document.EDITED
@@ -103,7 +105,7 @@ def _view(
 ) -> Case:
     profile = space.profile_path(name)
     verbatim = verbatim_of(profile, text)
-    rendered = serving.render(profile, space, view, verbatim)
+    rendered = serving.render(profile, space, source.printed(text), verbatim)
     driver = drivers.load(space.root).resolve(rendered.driver)
     expected = expected_of(name, view, text, hashes, verbatim, moved)
     return compare(expected, actual(rendered, text, renderer, name, expected.redacted), state_texts(driver), ruled, VERSION)
@@ -146,20 +148,24 @@ def actual(rendered: Rendered, text: Source, renderer: str, name: str, redacted:
 
 
 def delivered(data: bytes, text: Source) -> bytes:
-    """``data`` as the capture's way to us would have left it: CR LF, or no last line end, are no work of nvidia-smi's."""
-    if text.layout.end == 0:
+    """``data`` as the capture's way to us would have left it: CR LF, or no last line end, are no work of nvidia-smi's, nor is it that a `-q` text
+    lacks the empty lines at its ends.
+    """
+    if isinstance(text, Outline):
+        data = text.delivered(data)
+    elif text.layout.end == 0:
         data = data.removesuffix(b"\n")
     return data.replace(b"\n", b"\r\n") if text.layout.eol == "\r\n" else data
 
 
 def fill(data: bytes, text: Source, redacted: frozenset[str]) -> bytes:
     """``data``, a render, with the capture's text in place of its readings at the paths ``redacted``: all else must be the capture's bytes."""
-    if not isinstance(text, Document):
+    if isinstance(text, Listing):
         return data
-    render = document.read(data, "render")
+    render = document.read(data, "render") if isinstance(text, Document) else outline.read(data, "render")
     hidden = {path: node for path, node in text.root.walk() if path in redacted}
     for path, node in render.root.walk():
-        if path in hidden and not node.children:
+        if path in hidden and node.is_leaf:
             node.text, node.form, node.escape = hidden[path].text, hidden[path].form, hidden[path].escape
     return render.to_bytes()
 
@@ -172,5 +178,5 @@ def state_texts(driver: Driver) -> frozenset[str]:
 def verbatim_of(profile: Path, text: Source) -> dict[str, process.Verbatim]:
     """What the profile keeps because no row explains it, each element in the form in which the capture has it."""
     kept = serving.kept(profile)
-    nodes = dict(text.root.walk()) if isinstance(text, Document) else {}
+    nodes = {} if isinstance(text, Listing) else dict(text.root.walk())
     return {path: (content, nodes[path].form if path in nodes else LINE) for path, content in kept.items()}

@@ -15,7 +15,7 @@ from harness.stores import captures, golden_reader, goldens, viewruns
 from harness.stores.workspace import Workspace
 from harness.tables.shipped import shipped
 from harness.text import document
-from harness.text.transcript import VIEW_LIST, VIEW_QUERY
+from harness.text.transcript import VIEW_LIST
 from harness.words.errors import InputError
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _kinds(capture: Capture, golden: Golden) -> Iterator[str]:
         if text.kind != document.EDITED and (shown := _read(text, view).kind) != text.kind:
             yield f"{view}: the transcript calls itself {text.kind!r}, its bytes are of kind {shown!r}"
     recorded = given.recorded_of(capture)
-    driver = capture.query.get("driver_version") if capture.query is not None else None if recorded is None else recorded.driver
+    driver = source.driver_of(capture.queried) if capture.queried is not None else None if recorded is None else recorded.driver
     if sidecar.driver != driver:
         yield f"the sidecar's driver is {sidecar.driver!r}, the {'transcript' if capture.texts else 'recording'}'s {driver!r}"
 
@@ -113,11 +113,11 @@ def _hashes(capture: Capture, golden: Golden) -> Iterator[str]:
 
 
 def _baselines(space: Workspace, capture: Capture) -> Iterator[str]:
-    """A query without a list beside it has a baseline of `-L`, unless it was changed by hand; no view has both."""
+    """A query or `-q` text without a list beside it has a baseline of `-L`, unless it was changed by hand; no view has both."""
     accepted = baselines.load(baselines.path_of(space.golden, capture.sidecar.id))
     views = frozenset() if accepted is None else frozenset(accepted.views)
     compared = capture.sidecar.kind != document.EDITED
-    if compared and VIEW_QUERY in capture.texts and VIEW_LIST not in capture.texts and VIEW_LIST not in views:
+    if compared and capture.queried is not None and VIEW_LIST not in capture.texts and VIEW_LIST not in views:
         yield f"view {VIEW_LIST} has neither a golden nor a baseline (golden/{baselines.FOLDER}/{capture.sidecar.id}.yaml)"
     for view in sorted(views & capture.texts.keys()):
         yield f"view {view} has a baseline although the capture covers it"

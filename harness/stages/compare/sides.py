@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness.stages import seen
 from harness.stages.answers import replaying
 from harness.stages.compare import answered
 from harness.stages.compare.check import state_texts, verbatim_of
@@ -19,8 +20,8 @@ from harness.stores.captures import VIEW_ANSWERS
 from harness.tables import drivers
 from harness.tables.shipped import shipped
 from harness.text import answers
-from harness.text.document import Document
-from harness.text.transcript import VIEW_LIST, VIEW_QUERY
+from harness.text.listing import Listing
+from harness.text.transcript import VIEW_LIST, VIEW_QUERY, VIEW_TEXT
 from harness.words.errors import InputError
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def read(space: Workspace, name: str, views: frozenset[str] = frozenset({VIEW_QU
 
 def of_texts(space: Workspace, name: str, texts: Mapping[str, Source]) -> Side:
     """The side of texts at hand, as the driver nodes of ``space`` explain them."""
-    driver = next((version for text in texts.values() if (version := _driver_of(text)) is not None), None)
+    driver = next((version for text in texts.values() if (version := source.driver_of(text)) is not None), None)
     return Side(name, CAPTURE, "", driver, {view: _text(space, text) for view, text in texts.items()})
 
 
@@ -111,24 +112,20 @@ def _recorded(recording: Recording) -> View:
 def _file(space: Workspace, path: Path) -> Side:
     content = doors.read(path)
     text = source.read(content.data, content.name)
-    return Side(content.name, FILE, "", _driver_of(text), {source.view(text): _text(space, text)})
-
-
-def _driver_of(text: Source) -> str | None:
-    return text.get("driver_version") if isinstance(text, Document) else None
+    return Side(content.name, FILE, "", source.driver_of(text), {source.view(text): _text(space, text)})
 
 
 def _text(space: Workspace, text: Source, driver: str | None = None) -> View:
     """A text as a view; ``driver`` where the text does not say it."""
     leaves = source.leaves(text)
-    version = _driver_of(text) or driver
+    version = source.driver_of(text) or driver
     rows = {path: path.rpartition("/")[2] for path, _ in leaves if path.endswith(("/name", "/uuid"))}
     states: frozenset[str] = frozenset()
     if version is not None:
         resolved = drivers.load(space.root).resolve(version)
         states = state_texts(resolved)
-        if isinstance(text, Document):
-            rows = {reading.path: reading.row for reading in Walker(text, resolved).readings() if reading.row is not None}
+        if not isinstance(text, Listing):
+            rows = {reading.path: reading.row for reading in Walker(text, seen.by(text, resolved)).readings() if reading.row is not None}
     return View(leaves, rows, states, source.redacted(leaves), text.to_bytes(), text.kind)
 
 
@@ -141,9 +138,9 @@ def _render(space: Workspace, name: str, reference: str, views: frozenset[str]) 
     shown = views - {KEYS, VIEW_ANSWERS}
     if VIEW_ANSWERS in views:
         found[VIEW_ANSWERS] = _recorded(replaying.record_mock(path, space if home is None else home))
-    for view in sorted(shown, key=(VIEW_QUERY, VIEW_LIST).index) or ([] if found else [VIEW_QUERY]):
+    for view in sorted(shown, key=(VIEW_QUERY, VIEW_TEXT, VIEW_LIST).index) or ([] if found else [VIEW_QUERY]):
         verbatim = verbatim_of(path, texts[view]) if view in texts else None
-        rendered = serving.render(path, space if home is None else home, view, verbatim)
+        rendered = serving.render(path, space if home is None else home, source.printed(texts[view]) if view in texts else view, verbatim)
         driver = rendered.driver
         found[view] = _text(space, source.read(rendered.data, name), driver)
     return Side(name, RENDER, path.stem if texts else "", driver, found)

@@ -1,4 +1,4 @@
-"""The ways a capture comes in: a file, standard input, gzip of either, a bug report that holds one; told apart by the bytes.
+"""The ways a capture comes in: a file, standard input, gzip of either, a bug report that holds one (its XML, else its text); told by the bytes.
 
 What comes out is what nvidia-smi wrote, and the hashes are taken from that.
 """
@@ -27,6 +27,9 @@ _REPORT = re.compile(rb"Start of NVIDIA bug report log file|nvidia-bug-report\.s
 _REPORT_HEAD = 16384
 _BEGIN = b"<nvidia_smi_log>"
 _XML = re.compile(rb"(?:<\?xml[^>\n]*>\s*)?(?:<!DOCTYPE nvidia_smi_log[^>\n]*>\s*)?<nvidia_smi_log>.*?</nvidia_smi_log>[ \t]*\r?\n?", re.DOTALL)
+_TEXT = re.compile(rb"^=+NVSMI LOG=+[ \t]*\r?\n.*?(?=^_{8,}[ \t]*\r?$|^=+NVSMI LOG=|\Z)", re.DOTALL | re.MULTILINE)
+"""A `-q` text in a bug report: up to the line that ends its part, or the next one (`-q -u`, which counts units)."""
+_COUNTED = re.compile(rb"^Attached GPUs ", re.MULTILINE)
 
 
 class ArchiveError(InputError):
@@ -84,7 +87,7 @@ def unpack(data: bytes, name: str) -> Content:
     """The capture in the file's bytes ``data``.
 
     Raises ArchiveError for an archive, InputError for a gzip file that is damaged or unpacks to more than `MAX_FILE` and for a bug report
-    without XML.
+    that holds no capture, or several.
     """
     data, notes = plain(data, name)
     if _REPORT.search(data, 0, _REPORT_HEAD):
@@ -146,14 +149,38 @@ def _cut(data: bytes, name: str) -> tuple[bytes, str]:
     if torn:
         raise InputError(f"{name}: a bug report whose XML from line {torn[0]} on has no end; make the report again, or cut out a whole capture")
     if not found:
+        found = [match for match in _TEXT.finditer(data) if _COUNTED.search(match.group())]
+        places = [_line(data, match.start()) for match in found]
+    if not found:
         raise InputError(
-            f"{name}: a bug report that holds only the text view (`nvidia-smi -q`), no XML; on that node run `nvidia-smi -q -x > query.xml`"
+            f"{name}: a bug report that holds no output of `nvidia-smi -q`, as XML or text; on that node run `nvidia-smi -q -x > query.xml`"
             " and import that file"
         )
     if len({match.group() for match in found}) > 1:
         listed = ", ".join(map(str, places))
         raise InputError(f"{name}: a bug report with {len(found)} captures, at lines {listed}; cut out the one to import")
-    return found[0].group(), f"cut from line {places[0]} of a bug report"
+    text = found[0].group()
+    if not text.lstrip().startswith(b"<"):
+        text = text.rstrip(b"\r\n") + (b"\r\n" if b"\r\n" in text else b"\n")
+    return text, f"cut from line {places[0]} of a bug report"
+
+
+def texts(content: Content) -> list[Content]:
+    """The `-q` texts of ``content``, a collection of outputs that holds more than one, each called after its line; none of any other file."""
+    data = content.data.replace(b"\r\n", b"\n")
+    found = [match for match in _TEXT.finditer(data) if _COUNTED.search(match.group())]
+    if len(found) < 2:
+        return []
+    cut: list[Content] = []
+    for match in found:
+        lines = match.group().split(b"\n")
+        boards = next((number for number, line in enumerate(lines) if line.startswith(b"GPU ")), 0)
+        ends = (number for number, line in enumerate(lines) if number > boards and line[:1].strip() and not line.startswith(b"GPU "))
+        before = b"\n" * data.endswith(b"\n", 0, match.start())
+        text = before + b"\n".join(lines[: next(ends, len(lines))]).rstrip(b"\n") + b"\n"
+        line = _line(data, match.start())
+        cut.append(Content(f"{content.name}:{line}", text, (*content.notes, f"cut from line {line} of a collection of outputs")))
+    return cut
 
 
 def _torn(data: bytes, found: list[re.Match[bytes]]) -> list[int]:

@@ -11,13 +11,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.stages.importing import bundle, doors, interchange, manifest, naming, pipeline, source, staging
+from harness.stages.importing import bundle, doors, given, interchange, manifest, naming, pipeline, source, staging
 from harness.stages.importing.given import Given
 from harness.stores import golden_reader
 from harness.stores.captures import Source as Origin
-from harness.text import dcgm, joining
+from harness.text import dcgm
 from harness.text.document import Document
 from harness.text.listing import Listing
+from harness.text.outline import Outline
+from harness.text.transcript import VIEW_LIST
 from harness.words.errors import EXIT_GATE, InputError, NvparityError, did_you_mean
 from harness.words.version import DriverVersion
 
@@ -88,10 +90,10 @@ def plan(folder: Path, origin: Origin, *, edited: bool = False) -> Plan:
             continue
         row = rows.get(name)
         found = _look(folder, name, row, *((origin, edited) if row is None else (row.source, row.edited or edited)))
-        if isinstance(found, _File):
-            files.append(found)
-        else:
+        if isinstance(found, Outcome):
             settled.append(found)
+        else:
+            files += found
     for name in (name for name in rows if name not in names):
         reason = f"{manifest.NAME}:{rows[name].line} names it, the folder has it not{did_you_mean(name, names)}"
         settled.append(Outcome((name,), SKIPPED, reason=reason))
@@ -159,8 +161,10 @@ def _names(folder: Path) -> Iterator[str]:
                 yield str(path.relative_to(folder))
 
 
-def _look(folder: Path, name: str, row: manifest.Row | None, origin: Origin, edited: bool) -> _File | Outcome:
-    """The capture in the file ``name``, or why it is none: skipped when it is something else, refused when it is a broken one."""
+def _look(folder: Path, name: str, row: manifest.Row | None, origin: Origin, edited: bool) -> list[_File] | Outcome:
+    """The capture in the file ``name``, or each of several `-q` texts; else why it is none: skipped when it is something else, refused when it is a
+    broken one.
+    """
     path = folder / name
     try:
         data = doors.read_bytes(path)
@@ -171,6 +175,17 @@ def _look(folder: Path, name: str, row: manifest.Row | None, origin: Origin, edi
     except InputError as error:
         return Outcome((name,), REFUSED, reason=_plain(str(error), path), status=error.exit_status)
     data = content.data
+    if several := doors.texts(content):
+        files = [_look_one(folder, name, one, origin, edited) for one in several]
+        wrong = next((file for file in files if isinstance(file, Outcome)), None)
+        return [file for file in files if isinstance(file, _File)] if wrong is None else wrong
+    found = _look_one(folder, name, content, origin, edited)
+    return [found] if isinstance(found, _File) else found
+
+
+def _look_one(folder: Path, name: str, content: Content, origin: Origin, edited: bool) -> _File | Outcome:
+    """As `_look`, of what one door gave."""
+    path, data = folder / name, content.data
     try:
         text = interchange.given(content) if dcgm.is_one(data) else source.read(data, str(path), edited=edited)
     except InputError as error:
@@ -178,7 +193,8 @@ def _look(folder: Path, name: str, row: manifest.Row | None, origin: Origin, edi
         if source.meant_as_query(data) or dcgm.is_one(data):
             return Outcome((name,), REFUSED, reason=reason, status=error.exit_status)
         return Outcome((name,), SKIPPED, reason=reason)
-    return _File(name, content, text, golden_reader.sha256(data), origin, edited)
+    called = name + content.name.removeprefix(str(path))
+    return _File(called, content, text, golden_reader.sha256(data), origin, edited)
 
 
 def _plain(message: str, path: Path) -> str:
@@ -194,12 +210,12 @@ def _shortened(message: str, group: tuple[_File, ...]) -> str:
 
 
 def _groups(files: list[_File]) -> Iterator[tuple[_File, ...]]:
-    """Each query with the list of the same node, where exactly one query and one list have the same GPUs; every other file alone."""
+    """Each query, or `-q` text, with the list of the same node, where exactly one of them and one list have the same GPUs; every other file alone."""
     by_node: dict[tuple[str, ...], list[_File]] = {}
     for file in files:
         by_node.setdefault(_node(file), []).append(file)
     for node, same in by_node.items():
-        queries = [file for file in same if isinstance(file.text, Document)]
+        queries = [file for file in same if isinstance(file.text, Document | Outline)]
         lists = [file for file in same if isinstance(file.text, Listing)]
         if node and len(queries) == len(lists) == 1 and _joins(queries[0], lists[0]):
             yield queries[0], lists[0]
@@ -208,10 +224,11 @@ def _groups(files: list[_File]) -> Iterator[tuple[_File, ...]]:
 
 
 def _joins(query: _File, rows: _File) -> bool:
-    if query.edited != rows.edited or not isinstance(query.text, Document) or not isinstance(rows.text, Listing):
+    if query.edited != rows.edited or isinstance(query.text, Given) or not isinstance(rows.text, Listing):
         return False
+    texts: dict[str, Source] = {source.view(query.text): query.text, VIEW_LIST: rows.text}
     try:
-        joining.join(query.text, rows.text, (query.path, rows.path))
+        given.check(texts, {source.view(query.text): query.path, VIEW_LIST: rows.path})
     except InputError:
         return False
     return True
@@ -225,13 +242,17 @@ def _node(file: _File) -> tuple[str, ...]:
 
 
 def _order(group: tuple[_File, ...]) -> tuple[object, ...]:
-    """By driver, older ones first, then by what is proposed as a name, then by the bytes: the names of the files are not asked."""
+    """By driver, older ones first, then by what is proposed as a name, then by the bytes: the names of the files are not asked.
+
+    What was changed by hand, or has something cut out, comes last: it teaches nothing of its driver, which another may.
+    """
     text = group[0].text
     if isinstance(text, Given):
         version, names = text.driver, text.products
     else:
-        version, names = text.get("driver_version") if isinstance(text, Document) else None, source.names(text)
-    return (_parts(version), naming.propose(names, version, {}, ()), [file.sha256 for file in group])
+        version, names = source.driver_of(text), source.names(text)
+    last = group[0].edited or (isinstance(text, Outline) and text.cut)
+    return (last, _parts(version), naming.propose(names, version, {}, ()), [file.sha256 for file in group])
 
 
 def _parts(version: str | None) -> tuple[int, ...]:

@@ -10,13 +10,14 @@ from harness.stores import captures, golden_reader, goldens
 from harness.text import joining, scrub, timeline
 from harness.text.document import OWN, Document
 from harness.text.listing import Listing
-from harness.text.transcript import VIEW_LIST, VIEW_QUERY
-from harness.words.errors import UsageError
+from harness.text.transcript import VIEW_LIST, VIEW_QUERY, VIEW_TEXT
+from harness.words.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from harness.stages.importing.doors import Content
     from harness.stages.importing.source import Source
     from harness.stores.viewruns import ViewRun
+    from harness.text.outline import Queried
     from harness.text.timeline_model import TimeLine
     from mocklib.answers import Recording
 
@@ -90,10 +91,16 @@ class Given:
         return text if isinstance(text, Document) else None
 
     @property
+    def queried(self) -> Queried | None:
+        """The text that the profile is made from: the `-q -x` view, else the `-q` view."""
+        text = self.query or self.texts.get(VIEW_TEXT)
+        return None if isinstance(text, Listing) else text
+
+    @property
     def driver(self) -> str | None:
         """The driver's version, where a view says it."""
-        if self.query is not None:
-            return self.query.get("driver_version")
+        if self.queried is not None:
+            return source.driver_of(self.queried)
         return None if self.recorded is None else self.recorded.driver
 
     @property
@@ -136,11 +143,11 @@ def read(given: list[Content], *, edited: bool) -> Given:
         text = source.read(one.data, one.name, edited=edited)
         view = source.view(text)
         if view in views:
-            raise UsageError(f"{one.name}: {views[view]} is a capture of the same view ({view}); one import takes a query, a list, or one of each")
+            raise UsageError(f"{one.name}: {views[view]} is a capture of the same view ({view}); one import takes one text of each view")
         source.check_texts(text, one.data, one.name)
         views[view] = one.name
         contents[view] = one.data
-    ordered = {view: contents[view] for view in (VIEW_QUERY, VIEW_LIST) if view in contents}
+    ordered = {view: contents[view] for view in (VIEW_QUERY, VIEW_TEXT, VIEW_LIST) if view in contents}
     cleaned = scrub.scrub(ordered)
     texts = {view: source.read(cleaned.files[view], views[view], edited=edited) for view in ordered}
     check(texts, views, edited=edited)
@@ -151,7 +158,23 @@ def read(given: list[Content], *, edited: bool) -> Given:
 def check(texts: dict[str, Source], names: dict[str, str], *, edited: bool = False) -> None:
     """Raises InputError where one view contradicts itself or the other; ``names``: what messages call each."""
     query, rows = texts.get(VIEW_QUERY), texts.get(VIEW_LIST)
-    if isinstance(query, Document) and not edited:
-        source.check_identity(query, names[VIEW_QUERY])
+    for view, text in texts.items():
+        if not isinstance(text, Listing) and not edited:
+            source.check_identity(text, names[view])
+    if VIEW_QUERY in texts and VIEW_TEXT in texts:
+        _same_node(texts, names, VIEW_QUERY, VIEW_TEXT)
     if isinstance(query, Document) and isinstance(rows, Listing):
         joining.join(query, rows, (names[VIEW_QUERY], names[VIEW_LIST]))
+    elif VIEW_TEXT in texts and VIEW_LIST in texts:
+        _same_node(texts, names, VIEW_TEXT, VIEW_LIST)
+
+
+def _same_node(texts: dict[str, Source], names: dict[str, str], *views: str) -> None:
+    """Raises InputError where two views name other drivers, or other GPUs."""
+    drivers = [driver for view in views if (driver := source.driver_of(texts[view])) is not None]
+    gpus = [source.uuids(texts[view]) or source.names(texts[view]) for view in views]
+    if len(set(drivers)) > 1 or gpus[0] != gpus[1]:
+        what = "drivers" if len(set(drivers)) > 1 else "GPUs"
+        sides = zip(views, drivers if what == "drivers" else [", ".join(listed) or "none" for listed in gpus], strict=False)
+        told = "; ".join(f"{names[view]} has {said}" for view, said in sides)
+        raise InputError(f"{names[views[0]]} and {names[views[1]]} are not of one node, the {what} differ: {told}; capture both again")

@@ -65,9 +65,9 @@ def _capture(space: Workspace, name: str) -> dict[str, Any]:
     capture = captures.load(space.captures, name)
     sidecar = capture.sidecar
     states = Counter[str]()
-    if capture.query is not None and sidecar.driver is not None:
+    if capture.queried is not None and sidecar.driver is not None:
         known = state_texts(drivers.load(space.root).resolve(sidecar.driver))
-        states.update(text for _, text in source.leaves(capture.query) if text in known)
+        states.update(text for _, text in source.leaves(capture.queried) if text in known)
     views = {view: _view(text, sidecar.views[view].bytes) for view, text in capture.texts.items()}
     if capture.answers is not None:
         views[VIEW_ANSWERS] = {"elements": len(capture.answers), "redacted": 0, "bytes": sidecar.views[VIEW_ANSWERS].bytes}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from harness.stages import compile as compiling
-from harness.stages import derive, derive_gpus
+from harness.stages import derive, derive_gpus, seen
 from harness.stages.importing import answered, listed, source
 from harness.stores import profiles
 from harness.tables import drivers
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from harness.stages.importing.given import Recorded
     from harness.stages.importing.source import Source
+    from harness.tables.drivers import Driver
 
 
 @dataclass(frozen=True)
@@ -63,18 +64,18 @@ def profile(texts: Mapping[str, Source], name: str, root: Path, recorded: Record
         apart = source.apart(leaves, listed.unmodelled(text))
         shown = {path: kept for path, kept in leaves if path in apart.unmodelled}
         return Made(listed.profile(text, name, node), _counts(dict.fromkeys(dict(leaves), "value"), apart), {}, shown, apart.deferrals(), node.notes)
-    version = text.get("driver_version")
+    version = source.driver_of(text)
     if version is None:
         raise InputError(
-            "the capture has no driver_version: what it prints cannot be told from other drivers; if it was changed by hand, "
+            f"the capture has no {source.driver_label(text)}: what it prints cannot be told from other drivers; if it was changed by hand, "
             "--kind edited keeps it without comparing it"
         )
-    derived = derive.derive(text, tree.resolve(version), name)
+    derived = derive.derive(text, seen.by(text, tree.resolve(version)), name)
     states = Counter(reading.text for reading in derived.readings if reading.kind in ("state", "literal"))
     apart = source.apart(leaves, derived.verbatim)
     readings = _counts({reading.path: reading.kind for reading in derived.readings}, apart)
     unmodelled = {path: kept for path, kept in derived.verbatim.items() if path in apart.unmodelled}
-    rows = {path: row for other in beside if isinstance(other, Listing) for path, row in listed.unmodelled(other).items()}
+    rows = {path: row for other in beside for path, row in _beside(other, tree.resolve(version), name).items()}
     return Made(
         text=_with_unmodelled(derived.text, {**derived.verbatim, **rows}),
         readings=readings,
@@ -84,6 +85,13 @@ def profile(texts: Mapping[str, Source], name: str, root: Path, recorded: Record
         notes=derived.notes,
         reasons={reading.path: reading.why for reading in derived.unmodelled if reading.path in unmodelled},
     )
+
+
+def _beside(text: Source, driver: Driver, name: str) -> dict[str, str]:
+    """What no row explains of a text beside the one that the profile says: path -> text, or the row of a list."""
+    if isinstance(text, Listing):
+        return listed.unmodelled(text)
+    return derive.derive(text, seen.by(text, driver), name).verbatim
 
 
 def due(texts: Mapping[str, Source], name: str, root: Path, recorded: Recorded | None = None) -> Made | str:

@@ -8,6 +8,7 @@ from harness.stages.compare import check, rules
 from harness.stages.importing import staging
 from harness.stores import captures
 from harness.tables import drivers
+from harness.text.listing import Listing
 from harness.words.errors import GateError
 from harness.words.version import DriverVersion
 
@@ -15,13 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from harness.stores.workspace import Workspace
-    from harness.text.document import Document
+    from harness.text.outline import Queried
 
 
-def documents(space: Workspace, node: str) -> list[Document]:
-    """The queries of ``space`` that its driver node ``node`` prints."""
-    found = [captures.load(space.captures, name).query for name in _sharing(space, space, node)]
-    return [query for query in found if query is not None and query.kind != "edited"]
+def documents(space: Workspace, node: str, view: str) -> list[Queried]:
+    """The texts of ``view`` in ``space`` that its driver node ``node`` prints."""
+    found = [captures.load(space.captures, name).texts.get(view) for name in _sharing(space, space, node)]
+    return [text for text in found if text is not None and not isinstance(text, Listing) and text.kind != "edited"]
 
 
 def hold(staged: Workspace, space: Workspace, own: Collection[str], node: str | None) -> None:

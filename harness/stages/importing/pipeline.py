@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from harness.stages import derive_node, derive_node_file
 from harness.stages.compare import baselines, check, rules, sides, succession
-from harness.stages.importing import doors, interchange, making, naming, neighbours, source, sources, staging
+from harness.stages.importing import doors, interchange, lacking, making, naming, neighbours, selecting, source, sources, staging
 from harness.stages.importing import given as reading
 from harness.stages.importing.making import Made
 from harness.stages.recording import cleaning
@@ -20,6 +20,7 @@ from harness.tables import drivers
 from harness.tables.shipped import shipped
 from harness.text import joining
 from harness.text.document import EDITED
+from harness.text.listing import Listing
 from harness.text.transcript import VIEW_LIST
 from harness.words.errors import InputError, UsageError
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from harness.stages.importing.doors import Content
     from harness.stages.importing.given import Given
     from harness.stores.workspace import Workspace
+    from harness.text.outline import Queried
 
 ATTEMPTS = 8
 """How often an import begins anew because another one changed the driver nodes meanwhile."""
@@ -153,6 +155,7 @@ def _run(space: Workspace, given: Given, name: str | None, origin: captures.Sour
     if not again:
         staging.check_free(space, chosen)
     with staging.stage(space) as staged:
+        given = selecting.settle(given, drivers.load(staged.root))
         learnt = _learn(staged, space, given)
         made = _make(staged, given, chosen)
         notes = (*_notes(given), *made.notes, *([] if given.query is None else joining.missing(given.query, VIEW_LIST in given.texts)))
@@ -183,7 +186,7 @@ def _run(space: Workspace, given: Given, name: str | None, origin: captures.Sour
         written=written,
         pending=again or propose,
         compared=compared,
-        notes=(*notes, *_doctype(space, given)),
+        notes=(*notes, *_doctype(space, given), *lacking.notes(given, drivers.load(space.root))),
         deferrals=made.deferrals,
         reasons=made.reasons,
         explained=made.explained,
@@ -264,17 +267,24 @@ def _products(space: Workspace) -> dict[str, str]:
 
 def _learn(staged: Workspace, space: Workspace, given: Given) -> Learnt | None:
     """Write the node of a version that the tree does not fully explain; whether a version is told at all is for the profile to say."""
-    if given.query is None or given.driver is None:
-        return None
+    learnt = None
+    for view, text in given.texts.items():
+        if not isinstance(text, Listing) and (driver := source.driver_of(text)) is not None:
+            learnt = _learn_view(staged, space, view, text, driver) or learnt
+    return learnt
+
+
+def _learn_view(staged: Workspace, space: Workspace, view: str, text: Queried, driver: str) -> Learnt | None:
+    """What one view teaches of its driver."""
     tree = drivers.load(staged.root)
-    learnt = derive_node.learn(given.query, tree.resolve(given.driver), tree)
-    if learnt is not None and learnt.gains and (others := neighbours.documents(space, learnt.version)):
-        learnt = derive_node.learn(given.query, tree.resolve(given.driver), tree, others)
+    learnt = derive_node.learn(text, tree.resolve(driver), tree)
+    if learnt is not None and learnt.gains and (others := neighbours.documents(space, learnt.version, view)):
+        learnt = derive_node.learn(text, tree.resolve(driver), tree, others)
     if learnt is not None:
         target = staged.profiles / "drivers" / f"{learnt.version}.yaml"
         known = next((path for path in (target, shipped("profiles", "drivers", target.name)) if path.is_file()), None)
-        text = derive_node_file.rewrite(known.read_text("utf-8"), learnt.spec) if known is not None and learnt.gains else learnt.text
-        goldens.write_whole(target, text.encode())
+        made = derive_node_file.rewrite(known.read_text("utf-8"), learnt.spec) if known is not None and learnt.gains else learnt.text
+        goldens.write_whole(target, made.encode())
     return learnt
 
 
@@ -294,7 +304,7 @@ def _write(staged: Workspace, given: Given, name: str, origin: captures.Source, 
 
 def _baseline(staged: Workspace, given: Given, name: str) -> None:
     """Accept the render of `-L` where the capture has the query alone: name and UUID, which the query's golden holds to the hardware."""
-    if given.query is None or VIEW_LIST in given.texts:
+    if given.queried is None or VIEW_LIST in given.texts:
         return
     rendered = serving.render(staged.profile_path(name), staged, VIEW_LIST)
     why = "rendered when the capture was imported, which has no such view"

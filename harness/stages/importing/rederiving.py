@@ -14,7 +14,7 @@ from harness.stores import captures, pending
 from harness.stores.goldens import write_whole
 from harness.stores.pending import Change, Proposal
 from harness.text.document import EDITED
-from harness.text.transcript import VIEW_LIST, VIEW_QUERY
+from harness.text.transcript import VIEW_LIST
 
 if TYPE_CHECKING:
     from harness.stores.workspace import Workspace
@@ -65,7 +65,7 @@ def _derive(staged: Workspace, space: Workspace, name: str) -> None:
     if isinstance(due, str):
         return
     write_whole(staged.profile_path(name), due.text.encode())
-    if VIEW_QUERY in capture.texts and VIEW_LIST not in capture.texts and capture.sidecar.kind != EDITED:
+    if capture.queried is not None and VIEW_LIST not in capture.texts and capture.sidecar.kind != EDITED:
         rendered = serving.render(staged.profile_path(name), staged, VIEW_LIST)
         made = baselines.Baselines(name, {VIEW_LIST: baselines.digest(rendered.data)}, "derive", "rendered from the profile as derived")
         baselines.write(staged.golden, made)

@@ -15,7 +15,8 @@ from harness.stages.render.process import Job, Rendered, Verbatim
 from harness.stages.smi import LIBRARY_NAME, NODE_LIMIT_S, SmiRun, node_smi, run_node
 from harness.tables import drivers
 from harness.text import paths
-from harness.text.document import LINE, Document
+from harness.text.document import LINE
+from harness.text.listing import Listing
 from harness.text.transcript import VIEW_LIST, VIEW_QUERY
 from harness.words.errors import GateError, MissingError
 
@@ -108,9 +109,9 @@ def _said(run: SmiRun) -> str:
 
 def _unmodelled(text: Source, root: Path | None) -> dict[str, Verbatim]:
     """What the layout places and no row explains (MIG devices, GPUs in error): taken from nvidia-smi's own text, as from a capture."""
-    if not isinstance(text, Document):
+    if isinstance(text, Listing):
         return {path: (line, LINE) for path, line in listed.unmodelled(text).items()}
-    version = text.get("driver_version")
+    version = source.driver_of(text)
     if version is None:
         return {}
     driver = drivers.load(root).resolve(version)

@@ -44,8 +44,8 @@ def _lost(source: NvmlSource, place: Place) -> list[Place]:
 
 
 def _handed(source: NvmlSource, place: Place) -> list[Place]:
-    """The GPUs whose handle is given, answer they or not: `-q` text has a sentence for one that does not."""
-    return [Place(handle, index) for index, handle in _handles(source, place) if handle is not None]
+    """The GPUs whose handle is given, answer they or not (`-q` text has a sentence for one that does not), but those that a capture left out."""
+    return [Place(handle, index) for index, handle in _handles(source, place) if handle is not None and not source.uncaptured(handle)]
 
 
 def _handles(source: NvmlSource, place: Place) -> list[tuple[int, Any]]:

@@ -49,7 +49,8 @@ def outline(driver: Driver, source: Source, verbatim: Mapping[str, tuple[str, st
     """
     walker = Walker(driver, source, verbatim, lenient=lenient)
     root = walker.root()
-    return Rendering(rawbytes.encode(outline_writer.write(root, OutlineLayout(column=driver.text_column))), walker.trace(root))
+    layout = OutlineLayout(column=driver.text_column, inner=tuple(driver.text_inner.items()))
+    return Rendering(rawbytes.encode(outline_writer.write(root, layout)), walker.trace(root))
 
 
 def listing(driver: Driver, source: Source, verbatim: Mapping[str, tuple[str, str]] | None = None, *, lenient: bool = False) -> Rendering:

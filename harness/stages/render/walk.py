@@ -91,7 +91,7 @@ class Walker:
             node.blank = element.blank
             node.children = [child for below in element.children for child in self._element(below, place, f"{path}/")]
             yield node
-        elif element.refused is not None and not self._headed(element, place):
+        elif element.refused is not None and not self._headed(element, place, path):
             yield self._refusal(element, place)
         elif element.collapse is None:
             yield from self._block(element, place, path)
@@ -123,9 +123,9 @@ class Walker:
             self._note(node, f"/@{name}", row, reading)
         yield node
 
-    def _headed(self, element: Element, place: Place) -> bool:
-        """Whether the rows of an element's heading answer."""
-        return all(self._source.read(row, place).answered for _, row in element.attributes)
+    def _headed(self, element: Element, place: Place, path: str) -> bool:
+        """Whether the rows of an element's heading answer, or the capture has it where none does."""
+        return all(f"{path}/@{name}" in self._verbatim or self._source.read(row, place).answered for name, row in element.attributes)
 
     def _refusal(self, element: Element, place: Place) -> Node:
         """The sentence printed in place of an element without its heading: the state stands behind it."""

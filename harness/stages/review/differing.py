@@ -80,7 +80,7 @@ def entries(path: Path, data: bytes | None) -> dict[str, str]:
     """Path -> text of what a file says; empty for None."""
     if data is None:
         return {}
-    if path.suffix == ".txt" and path.name not in (captures.TRANSCRIPT, captures.LISTING):
+    if path.suffix == ".txt" and path.name not in (captures.TRANSCRIPT, captures.OUTLINE, captures.LISTING):
         return _plain(path, data)
     if path.suffix == ".txt":
         return dict(source.leaves(transcript.load(data.decode(errors="replace"), str(path))))
@@ -101,7 +101,7 @@ def _file(space: Workspace, proposal: Proposal, change: Change) -> FileChange:
         space.root / pending.place(proposal.id) / path if change.new is not None else None,
     )
     read = [entries(path, strictyaml.read_file(side) if side is not None and side.is_file() else None) for side in sides]
-    texts = {captures.TRANSCRIPT: "readings", captures.LISTING: "readings", captures.ANSWERS: "answers"}
+    texts = {captures.TRANSCRIPT: "readings", captures.OUTLINE: "readings", captures.LISTING: "readings", captures.ANSWERS: "answers"}
     unit = texts.get(path.name) or ("lines" if path.suffix == ".txt" else _UNITS[path.parts[0]])
     return FileChange(change, unit, tuple(lines(read[0], read[1])))
 

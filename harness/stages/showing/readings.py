@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from harness.stages import compile_defaults, compile_device
+from harness.stages import compile_defaults, compile_device, seen
 from harness.stages.derive_walk import LIST, LITERAL, STATE, UNMODELLED, Walker
 from harness.stages.importing import source
 from harness.stages.showing import answered
@@ -14,7 +14,7 @@ from harness.stores import references
 from harness.stores.schema import keys
 from harness.tables import rows
 from harness.text import paths
-from harness.text.document import Document
+from harness.text.listing import Listing
 from harness.words.errors import InputError
 from mocklib import fields
 
@@ -172,14 +172,14 @@ def _node_keys(profile: Profile) -> Iterator[Key]:
 def _elements(subject: Subject) -> Iterator[Shown]:
     """Every element of the subject's text, in file order."""
     text = subject.text()
-    if not isinstance(text, Document) or subject.driver is None:
+    if isinstance(text, Listing) or subject.driver is None:
         hidden = source.redacted(leaves := source.leaves(text))
         for path, shown in leaves:
             yield Shown(
                 path, _gpu_of(path), shown, "redacted" if path in hidden else None, note="" if subject.driver else "no driver is told: no row"
             )
         return
-    driver, table = subject.driver, rows.load()
+    driver, table = seen.by(text, subject.driver), rows.load()
     hidden = source.redacted(source.leaves(text))
     for reading in Walker(text, driver).readings():
         state = reading.state.value if reading.state is not None and reading.kind in (STATE, LITERAL) else None

@@ -11,7 +11,7 @@ from harness.stages.render import serving
 from harness.stores import captures, profiles, references
 from harness.stores.workspace import HELP
 from harness.tables import drivers
-from harness.text.document import Document
+from harness.text.listing import Listing
 from harness.words.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def _known(space: Workspace, name: str) -> bool:
 
 def _file(space: Workspace, path: Path) -> Subject:
     text = read_file(path)
-    said = text.get("driver_version") if isinstance(text, Document) else None
+    said = source.driver_of(text)
     driver = None if said is None else drivers.load(space.root).resolve(said)
     name = doors.name_of(path) if str(path) == doors.STDIN else path.name
     return Subject(name, f"file {name}", lambda: text, _made(space, text, path), driver)
@@ -146,10 +146,10 @@ def facts(space: Workspace, path: Path) -> dict[str, Any]:
     text = read_file(path)
     found: dict[str, Any] = {"file": doors.name_of(path), "kind": text.kind, "view": source.view(text), "driver": None, "layout": None}
     found["notes"] = _notes(text)
-    if not isinstance(text, Document):
+    if isinstance(text, Listing):
         return {**found, "gpus": [{"name": row.name, "uuid": row.uuid} for row in text.gpus], "readings": {}, "states": {}}
-    found["gpus"] = [{"name": block.get("product_name"), "uuid": block.get("uuid")} for block in text.gpus]
-    version = text.get("driver_version")
+    found["gpus"] = source.boards(text)
+    version = source.driver_of(text)
     if version is None:
         return {**found, "readings": {}, "states": {}}
     driver = drivers.load(space.root).resolve(version)

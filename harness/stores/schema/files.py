@@ -100,6 +100,7 @@ class Views(Base):
     """The views of a capture, one at least."""
 
     query: View | None = Field(default=None, alias="q-x")
+    text: View | None = Field(default=None, alias="q")
     list: View | None = Field(default=None, alias="L")
     answers: View | None = None
 
@@ -254,3 +255,4 @@ class Node(Base):
     text_routes: Routes | None = None
     text_formats: dict[str, str | None] | None = None
     text_column: Count | None = None
+    text_inner: dict[str, Count | None] | None = None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.text import document, listing, scrub, transcript
-from harness.text.model import BLOCK, FULL, MINIMAL, PLAIN, TREE, Layout, Node, block, empty, leaf, tree
+from harness.text import document, listing, outline, outline_writer, scrub, transcript
+from harness.text.model import BLOCK, FULL, LINE, MINIMAL, PLAIN, TREE, Layout, Node, block, empty, leaf, tree
 from harness.words.errors import InputError
 from tests.unit.text import samples
 
@@ -67,6 +67,62 @@ def normal(node: Node) -> Node:
     if style == MINIMAL and not any(char in (node.text or "") for char in "\"'"):
         style = FULL
     return Node(node.tag, node.text, children, node.attributes, node.form, style)
+
+
+labels = st.sampled_from(["Product Name", "GPU UUID", "Name", "GPU Memory Power Readings ", "HW Slowdown", "Process ID", "T.Limit (x)", "A", "gpu 0"])
+texts = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Co", "Cn"), include_characters="\t"), max_size=8)
+rows = st.builds(lambda label, text: Node(label.strip(), text), labels, texts)
+sections = st.recursive(
+    rows,
+    lambda inner: st.builds(
+        lambda label, text, children: Node(label if text is None else label.strip(), text, children, form=TREE if text is None else LINE),
+        labels,
+        st.none() | texts,
+        st.lists(inner, min_size=1, max_size=4),
+    ),
+    max_leaves=8,
+)
+boards = st.builds(
+    lambda children, bus: tree("gpu", children, {"GPU": f"00000000:{bus:02X}:00.0"}), st.lists(sections, min_size=1, max_size=5), st.integers(0, 255)
+)
+outline_layouts = st.builds(
+    outline_writer.OutlineLayout,
+    column=st.integers(0, 80),
+    prefix=st.sampled_from(["", "  ", "# "]),
+    unit=st.sampled_from(["    ", "  ", "\t"]),
+    before=st.integers(0, 3),
+    eol=st.sampled_from(["\n", "\r\n"]),
+    end=st.integers(0, 3),
+    bom=st.booleans(),
+)
+
+
+@FEW
+@given(st.lists(rows, min_size=1, max_size=3), st.lists(boards, max_size=3), outline_layouts)
+def test_a_written_outline_is_read_as_it_was_built(head, gpus, layout):
+    root = Node("", children=[*head, *gpus], form=TREE)
+    outline_writer.space(root)
+    data = outline_writer.write(root, layout).encode()
+    found = outline.read(data)
+    assert found.to_bytes() == data
+    assert list(found.root.leaves()) == list(root.leaves())
+    assert transcript.load(transcript.dump(found)) == found
+
+
+@FEW
+@given(st.data())
+def test_damaged_outlines_give_the_same_bytes_or_one_clear_line(data):
+    text = samples.text(2).encode()
+    start = data.draw(st.integers(0, len(text)))
+    damaged = text[:start] + data.draw(st.binary(max_size=20)) + text[start + data.draw(st.integers(0, 200)) :]
+    try:
+        found = outline.read(damaged, "q.txt")
+    except InputError as error:
+        one_line(error)
+        return
+    again = transcript.load(transcript.dump(found), "t.txt")
+    assert again == found
+    assert again.to_bytes() == found.to_bytes() == damaged
 
 
 @FEW

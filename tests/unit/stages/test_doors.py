@@ -14,6 +14,7 @@ import pytest
 
 from harness.stages.importing import doors
 from harness.words.errors import InputError, UsageError
+from tests.unit.text import samples
 
 XML = b'<?xml version="1.0" ?>\n<!DOCTYPE nvidia_smi_log SYSTEM "nvsmi_device_v12.dtd">\n<nvidia_smi_log>\n\t<gpu id="0"/>\n</nvidia_smi_log>\n'
 HEAD = (
@@ -98,9 +99,29 @@ def test_an_archive_is_refused_with_its_name_and_what_to_do(kind: str, word: str
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, bytes])
-def test_a_bug_report_without_xml_names_the_command_that_makes_it(pack):
-    with pytest.raises(InputError, match=r"only the text view.*nvidia-smi -q -x > query\.xml"):
+def test_a_bug_report_without_a_query_names_the_command_that_makes_it(pack):
+    with pytest.raises(InputError, match=r"no output of `nvidia-smi -q`.*nvidia-smi -q -x > query\.xml"):
         doors.unpack(pack(HEAD + TEXT), "nvidia-bug-report.log.gz")
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_the_text_in_a_bug_report_without_xml_is_cut_out_whole(end: bytes):
+    query = samples.text(2).encode().lstrip(b"\n")
+    units = b"==============NVSMI LOG==============\n\nTimestamp : x\nAttached Units                            : 0\n"
+    report = HEAD + b"/usr/bin/nvidia-smi --query\n\n" + query + b"\n" + b"_" * 44 + b"\n\n/usr/bin/nvidia-smi --query --unit\n\n" + units
+    content = doors.unpack(gzip.compress(report.replace(b"\n", end)), "x")
+    assert content.data == query[:-1].replace(b"\n", end)
+    assert content.notes == ("unpacked from gzip", "cut from line 12 of a bug report")
+
+
+def test_several_texts_in_a_bug_report_are_told_by_their_lines():
+    query = samples.text(1).encode()
+    with pytest.raises(InputError, match=r"a bug report with 2 captures, at lines 11, 38; cut out the one to import"):
+        doors.unpack(HEAD + query + query.replace(b"N/A", b"7 W"), "x")
+
+
+def test_the_xml_of_a_bug_report_is_taken_before_its_text():
+    assert doors.unpack(HEAD + samples.text(1).encode() + XML, "x").data == XML
 
 
 def test_the_xml_in_a_bug_report_is_cut_out_and_its_line_noted():

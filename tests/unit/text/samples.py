@@ -51,3 +51,36 @@ GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-11223344-5566-7788-99aa-bbccddeeff04)
   MIG 1g.5gb      Device  1: (UUID: MIG-11223344-5566-7788-99aa-bbccddeeff01)
 GPU 1: NVIDIA A100-SXM4-40GB (UUID: GPU-11223344-5566-7788-99aa-bbccddeeff03)
 """
+
+OUTLINE_GPU = """\
+GPU 00000000:0{bus}:00.0
+    Product Name                          : NVIDIA A100-SXM4-40GB
+    Serial Number                         : 173940268382{bus}
+    GPU UUID                              : {uuid}
+    Minor Number                          : {place}
+    Clocks Event Reasons
+        HW Slowdown                       : Not Active
+            HW Thermal Slowdown           : Not Active
+    GPU Memory Power Readings{blank}
+        Power Draw                        : N/A
+    Atomic Caps Outbound                  : CAS_32 CAS_64{blank}
+    Processes
+        GPU instance ID                   : N/A
+        Process ID                        : 7
+            Name                          : /home/somebody/train: fast
+        GPU instance ID                   : N/A
+        Process ID                        : 9
+            Name                          : x
+
+"""
+
+
+def text(gpus: int = 1, attached: int | None = None) -> str:
+    """A `-q` text of ``gpus`` GPUs in nvidia-smi's own layout."""
+    blocks = "".join(OUTLINE_GPU.format(bus=place + 1, place=place, uuid=UUIDS[place], blank=" ") for place in range(gpus))
+    counted = gpus if attached is None else attached
+    return (
+        "\n==============NVSMI LOG==============\n\n"
+        "Timestamp                                 : Fri Aug 21 10:21:36 2026\nDriver Version                            : 570.148.08\n"
+        f"CUDA Version                              : 12.8\n\nAttached GPUs                             : {counted}\n{blocks}"
+    )

@@ -85,7 +85,7 @@ def test_no_canary_is_in_anything_written(seed, tmp_path):
     made = Canaries(seed)
     raw = node(made)
     result = scrub.scrub(raw)
-    texts: dict[str, document.Document | listing.Listing] = {"q-x": document.read(result.files["q-x"]), "L": listing.read(result.files["L"])}
+    texts: dict[str, captures.Text] = {"q-x": document.read(result.files["q-x"]), "L": listing.read(result.files["L"])}
     golden = goldens.make("x", "own", raw, result.files, "nobody", "canaries")
     views = {view: captures.View(part.raw, part.scrubbed, len(raw[view])) for view, part in golden.views.items()}
     sidecar = captures.Sidecar(

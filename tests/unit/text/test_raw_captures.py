@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from harness.stores import golden_reader
-from harness.text import document, listing, rawbytes, scrub, transcript
+from harness.text import document, listing, outline, rawbytes, scrub, transcript
+from harness.text.model import Node
 
 
 def rows(folder: Path, kind: str) -> list[dict[str, str]]:
@@ -45,6 +46,36 @@ def test_own_layout_needs_no_verbatim_line_and_no_other_more_than_two_in_a_hundr
         own += found.kind == document.OWN
         assert found.verbatim_lines <= (0 if found.kind == document.OWN else data.count(b"\n") * 0.02), name
     assert own >= 17
+
+
+def test_every_text_survives_its_transcript_at_a_quarter_of_its_size(raw_captures):
+    sizes = [0, 0]
+    found = rows(raw_captures, "q")
+    assert len(found) >= 40
+    for row in found:
+        data = (raw_captures / row["file"]).read_bytes()
+        read = outline.read(data, row["file"])
+        text = transcript.dump(read)
+        again = transcript.load(text, row["file"])
+        assert again == read, row["file"]
+        assert again.to_bytes() == data, row["file"]
+        assert read.verbatim_lines <= 6, row["file"]
+        assert len(read.gpus) == int(row["gpus"]) or row["real_or_edited"].startswith("EDITED") or read.kind == "trimmed", row["file"]
+        sizes = [sizes[0] + len(data), sizes[1] + len(text)]
+    assert sizes[1] * 4 < sizes[0]
+
+
+def test_the_goldens_reader_finds_the_readings_of_every_text(raw_captures):
+    for row in rows(raw_captures, "q"):
+        data = (raw_captures / row["file"]).read_bytes()
+        ours = [leaf for path, node in outline.read(data).root.walk() for leaf in _leaves(path, node)]
+        theirs = [(re.sub(r"\[[0-9]+\]", "", path), text) for path, text in golden_reader.leaves(data)]
+        assert theirs == ours, row["file"]
+
+
+def _leaves(path: str, node: Node) -> list[tuple[str, str]]:
+    plain = re.sub(r"\[[0-9]+\]", "", path)
+    return [(f"{plain}/@{name}", text) for name, text in node.attributes.items()] + ([(plain, node.text or "")] if node.is_leaf else [])
 
 
 def test_every_list_survives_its_transcript(lists):

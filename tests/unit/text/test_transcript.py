@@ -152,7 +152,7 @@ def test_a_verbatim_line_may_not_say_another_reading():
         ("format: 1\n", "format: 2\n", "t.txt:1: format 2 needs a newer nvparity"),
         ("format: 1\n", "format: 0\n", "t.txt:1: format 0 is no format number|t.txt:1: format 0"),
         ("format: 1\n", "format: x\n", "t.txt:1: format 'x' is no format number"),
-        ("view: q-x", "view: q", "t.txt:2: 'q' is no view"),
+        ("view: q-x", "view: z", "t.txt:2: 'z' is no view"),
         ("view: q-x\n", "", "t.txt:1: no `view:`"),
         ("kind: own", "kind: onw", "t.txt:3: 'onw' is no kind .did you mean 'own'"),
         ("layout: own", "layout: unti=4", "t.txt:4: 'unti' is no key of a layout .did you mean 'unit'"),

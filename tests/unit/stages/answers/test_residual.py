@@ -14,6 +14,7 @@ from harness.tables import strictyaml
 from harness.words.errors import InputError
 from mocklib.answers import Asked, Recording
 from mocklib.binding import Answer
+from tests.parity import proved
 
 SPACE = Workspace(Path(__file__).resolve().parents[4])
 VERSION, MODE, LINK = "nvmlSystemGetDriverVersion", "nvmlDeviceGetMigMode", "nvmlDeviceGetNvLinkState"
@@ -129,7 +130,7 @@ def test_answers_of_more_gpus_than_the_profile_has_are_refused(serve: Serve) -> 
         settled(PROFILE, {**BASE, Asked(MODE, 7): Answer(3)})
 
 
-@pytest.mark.parametrize("name", sorted(SPACE.profile_ids()))
+@pytest.mark.parametrize("name", proved.boards(SPACE))
 def test_a_derived_profile_is_written_as_it_was_read(name: str, serve: Serve) -> None:
     serve({})
     text = SPACE.profile_path(name).read_text("utf-8")
