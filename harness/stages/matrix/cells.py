@@ -115,6 +115,7 @@ def _is_none(line: bytes, view: View) -> bool:
 def _said(run: SmiRun, view: View) -> str:
     """The line that says why there are no readings: of a view that knows one, that; else all that is said, or the last line of a longer text."""
     lines = [line for line in run.stdout.splitlines() if line.strip()]
+    lines = [line for line in lines if b"\t" not in line.strip()] or lines  # without the heading of a table that was not printed
     chosen = [line for line in lines if view.none and _is_none(line, view)][:1] or (lines if len(lines) <= _FEW else lines[-1:])
     return " ".join(map(_line, chosen))
 

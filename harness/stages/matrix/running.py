@@ -43,6 +43,7 @@ class Matrix:
     folder: Path
     limit_s: float = LIMIT_S
     _fields: dict[tuple[str, tuple[str, ...]], list[str]] = field(default_factory=dict)
+    _libraries: dict[Path, Path] = field(default_factory=dict)
 
     def cells(self) -> Iterator[Cell]:
         """Every cell, by profile, branch and view in the order in which they are given; WORKERS runs at a time.
@@ -60,10 +61,19 @@ class Matrix:
                 served = retargeting.retarget(read, self.space, binary.version)
                 made = self.folder / f"{name}@{binary.version}.nvpimg"
                 image.write(made, serving.packed(served.profile, self.space))
-                library, statuses = libraries.of_profile(served.profile, served.driver), real.statuses(served)
+                library, statuses = self._kept(libraries.of_profile(served.profile, served.driver)), real.statuses(served)
                 for view in self.chosen:
                     arguments = self._arguments(binary, library, made, view)
                     yield _Job(name, binary, library, made, view, arguments, statuses)
+
+    def _kept(self, library: Path) -> Path:
+        """A copy of a branch library in the folder: the cache may drop the one that it made before the last view is run."""
+        if library not in self._libraries:
+            made = self.folder / str(len(self._libraries)) / library.name
+            made.parent.mkdir()
+            made.write_bytes(library.read_bytes())
+            self._libraries[library] = made
+        return self._libraries[library]
 
     def _arguments(self, binary: Binary, library: Path, made: Path, view: View) -> tuple[str, ...]:
         """The arguments of ``view``, with every field that the binary lists, asked once; those that list them where it lists none."""
