@@ -74,7 +74,9 @@ def test_an_export_has_what_another_recorder_writes_of_the_same_mock(board: str,
     theirs, ours = values(yaml.safe_load(recorded)), values(yaml.safe_load(exporting.document(Workspace.nearby(str(ROOT)), board).text))
     seen = set()
     for path, value in theirs.items():
-        if path[-1] == "FieldValues":
+        if path not in ours:
+            assert value == [13], path  # no such symbol, as the recorder's binding says it; an export leaves it out
+        elif path[-1] == "FieldValues":
             assert {number: plain(entry) for number, entry in value.items()} == {number: plain(ours[path][number]) for number in value}
         elif isinstance(value, list) or not isinstance(ours[path], (dict, list)):
             assert ours[path] == (value[0] if path[-1] == "DefaultEccMode" and not isinstance(ours[path], list) else value), path
