@@ -86,7 +86,7 @@ def _view(space: Workspace, capture: Capture, expected: Expected, text: Source, 
     origin = str(capture.sidecar.driver)
     facts = Printed(binary.version, origin)
     try:
-        printed = real.render(space.profile_path(expected.id), space, getattr(text, "view", expected.view), binary)
+        printed = real.render(space.profile_path(expected.id), space, source.printed(text), binary)
     except GateError as error:
         return _failed(expected, facts, {"run": str(error)})
     printed = replace(printed, run=replace(printed.run, stdout=_headed(printed.run.stdout, expected)))
