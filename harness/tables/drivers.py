@@ -23,12 +23,13 @@ SHAPES = ("u32", "i32", "string", "processes", "processes_unprotected", "process
           "pci_address", "topology_pair")  # fmt: skip
 WAYS = {"processes": ("by_pid", "in_step", "in_wider_step")}
 """List -> ways in which nvidia-smi reads it, the newest first."""
-_MERGED = ("texts", "handle_texts", "field_ids", "slots", "routes", "formats", "escapes", "lists", "text_routes", "text_formats", "text_inner")
+_MERGED = ("texts", "handle_texts", "handle_ends", "field_ids", "slots", "routes", "formats", "escapes", "lists", "text_routes", "text_formats",
+           "text_inner")  # fmt: skip
 _ELEMENTS = frozenset(("elements", "changes"))
 """What a node has whose elements were seen."""
-_NODE_KEYS = frozenset(("format", "version", "parent", "seen", "only_seen", "binary", "dtd", "declaration", "texts", "handle_texts", "elements",
-                        "changes", "field_ids", "slots", "routes", "formats", "escapes", "lists", "functions", "text", "text_changes", "text_routes",
-                        "text_formats", "text_column", "text_inner"))  # fmt: skip
+_NODE_KEYS = frozenset(("format", "version", "parent", "seen", "only_seen", "binary", "dtd", "declaration", "texts", "handle_texts", "handle_ends",
+                        "elements", "changes", "field_ids", "slots", "routes", "formats", "escapes", "lists", "functions", "text", "text_changes",
+                        "text_routes", "text_formats", "text_column", "text_inner"))  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ class Driver:
     measured   branches whose binaries showed the nodes from the root to this one what they have
     evidence   branch of the binary that showed this node its slots; None where a node changes them without one
     handle_texts  return code -> why a GPU's handle is not given, where that has other words; a code without any is an unknown error
+    handle_ends  ``sentence`` that `-q` prints in place of everything where a handle is not given, ``passes``: codes with which it goes on without it
     text       root of what `-q` prints without `-x`; text_routes, text_forms: as routes and forms, for its rows; text_column: where its colons stand,
                text_inner: where those below a label stand that have another column; text_seen: whether a binary or a text showed it, so that it is
                not merely that of the node's parent
@@ -103,6 +105,7 @@ class Driver:
     lists: Mapping[str, str] = field(default_factory=dict)
     handle_texts: Mapping[int, str] = field(default_factory=dict)
     text_inner: Mapping[str, int] = field(default_factory=dict)
+    handle_ends: Mapping[str, Any] = field(default_factory=dict)
     inherited: bool = False
     _states: dict[str, State] = field(default_factory=dict, compare=False)
 
@@ -260,7 +263,7 @@ class DriverTree:
             _text_seen(self.nodes[version]),
             {str(name): _list(name, way, where) for name, way in merged["lists"].items()},
             {int(code): str(text) for code, text in merged["handle_texts"].items()},
-            {str(label): int(column) for label, column in merged["text_inner"].items()},
+            {str(label): int(column) for label, column in merged["text_inner"].items()}, merged["handle_ends"],
         )  # fmt: skip
 
 

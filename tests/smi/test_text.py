@@ -130,3 +130,25 @@ def test_every_value_and_every_fields_code_in_turn_is_printed_as_the_binary_prin
     for batch in tracer_values.batches(variants, BATCH):
         found = differing(pairs, branch, tracer_values.image_of(spec, batch, apart=True), wanted)
         assert found == [], [str(variant) for variant in batch]
+
+
+GONE = (("gpu_lost", "gpu_lost"), ("reset_required", "not_found"), ("not_found", "unknown_error"))
+LOST = """
+version: "1"
+system: {{driver_version: "{version}"}}
+device_defaults: {{name: Tesla T4, architecture: turing}}
+devices:
+- {{index: 0, uuid: GPU-0, pci: {{bus_id: "0000:01:00.0", device_id: 0x1EB810DE, subsystem_id: 0x12A210DE}}}}
+- {{index: 1, uuid: GPU-1, state: {state}{address}}}
+- {{index: 2, uuid: GPU-2, state: {later}, pci: {{bus_id: "0000:03:00.0"}}}}
+"""
+
+
+@pytest.mark.parametrize("address", ["", ', pci: {bus_id: "0000:02:00.0"}'], ids=["no address", "address"])
+@pytest.mark.parametrize("branch", BRANCHES)
+def test_a_gpu_whose_handle_is_not_given_ends_the_text_or_is_passed_over_as_the_binary_does(pairs: Pairs, branch: int, address: str) -> None:
+    driver = driver_of(pairs, branch)
+    for state, later in (*GONE, ("no_permission", "no_permission")):
+        text = LOST.format(version=driver.version.text, state=state, later=later, address=address)
+        spec = compiling.compile_profile(profiles.parse(text.encode(), "lost"), driver)
+        assert [f"{state}: {one}" for one in pairs.of(branch, spec, ("q", "q:ECC"))] == []

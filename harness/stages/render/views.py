@@ -47,10 +47,22 @@ def outline(driver: Driver, source: Source, verbatim: Mapping[str, tuple[str, st
 
     ``verbatim``: path (of labels) -> text and form of elements the tree places but no row explains.
     """
+    ended = _ended(driver, source)
+    if ended is not None:
+        return Rendering(ended.encode(), [])
     walker = Walker(driver, source, verbatim, lenient=lenient)
     root = walker.root()
     layout = OutlineLayout(column=driver.text_column, inner=tuple(driver.text_inner.items()))
     return Rendering(rawbytes.encode(outline_writer.write(root, layout)), walker.trace(root))
+
+
+def _ended(driver: Driver, source: Source) -> str | None:
+    """What stands in place of everything, for the first GPU whose handle is not given, unless nvidia-smi goes on without it (binaries 340 to 555)."""
+    for place in source.entries("lost_gpus", Place()) if driver.handle_ends else ():
+        code = source.read(HANDLE, place).code
+        if code not in driver.handle_ends["passes"]:
+            return f"{driver.handle_ends['sentence']}{_called(source, place)}: {driver.handle_text_of(code)}\n"
+    return None
 
 
 def listing(driver: Driver, source: Source, verbatim: Mapping[str, tuple[str, str]] | None = None, *, lenient: bool = False) -> Rendering:
@@ -85,8 +97,13 @@ def listing(driver: Driver, source: Source, verbatim: Mapping[str, tuple[str, st
 
 def _unable(what: str, why: str, source: Source, place: Place) -> str:
     """The line in the place of a GPU that is not known well enough to be listed (binaries 340 to 555): by its address, else by its index."""
+    return f"Unable to determine the {what} for gpu {_called(source, place)}: {why}"
+
+
+def _called(source: Source, place: Place) -> int | str | None:
+    """A GPU's address, else its index."""
     address = source.read(ADDRESS, place).raw
-    return f"Unable to determine the {what} for gpu {place.index if address is None else address}: {why}"
+    return place.index if address is None else address
 
 
 def _migs(gpu: int, kept: Mapping[str, tuple[str, str]]) -> list[str]:

@@ -224,6 +224,13 @@ class Change(Base):
     element: NamedElement | None = None
 
 
+class HandleEnds(Base):
+    """What `-q` prints in place of everything where a GPU's handle is not given, and the codes with which it goes on without that GPU."""
+
+    sentence: str | None = None
+    passes: list[int] | None = None
+
+
 Changes = list[Annotated[Change, Field(json_schema_extra={"oneOf": [{"required": [name]} for name in OPERATIONS]})]]
 Routes = dict[str, Annotated[Route, Field(json_schema_extra={"oneOf": [{"required": [name]} for name in rows.ROUTE_KINDS]})] | None]
 
@@ -241,6 +248,7 @@ class Node(Base):
     declaration: str | None = None
     texts: dict[int, str | None] | None = None
     handle_texts: dict[int, str | None] | None = None
+    handle_ends: HandleEnds | None = None
     elements: list[NamedElement] | None = None
     changes: Changes | None = None
     field_ids: dict[str, Count | None] | None = None

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from harness.stages.render.reading import Place, Reading
-from harness.stages.render.views import listing, query
+from harness.stages.render.views import listing, outline, query
 from harness.tables import rows
 from harness.tables.drivers import Driver
 from harness.tables.layout import parse_element
@@ -237,3 +238,19 @@ def test_the_listing_names_a_gpu_that_it_cannot_ask_by_its_address_else_by_its_i
 def test_bytes_that_are_not_utf_8_pass_through():
     made = listing(driver(gpu()), Answers({"name": "A\uf7ff", "uuid": "U"}, {}))
     assert made.data == b"GPU 0: A\xff (UUID: U)\n"
+
+
+@pytest.mark.parametrize(("codes", "printed"), [((4, 15), "Unable: 3: GPU is lost\n"), ((6, 15), "Unable: 0000:02:00.0: Unknown Error\n"), ((4, 4), "")])
+def test_the_text_ends_at_the_first_gpu_whose_handle_is_not_given_unless_that_is_passed_over(codes, printed):
+    lost = [Place(None, 2, {"index": 2}), Place(None, 3, {"index": 3})]
+    answers = Answers({"gpu.handle": [0, 0, *codes], "gpu.address": ["", "", "0000:02:00.0", 6]}, {})
+    entries = {"lost_gpus": lost}
+    source = SimpleNamespace(read=answers.read, asked=answers.asked, entries=lambda repeat, place: entries.get(repeat, []))
+    known = replace(
+        driver([]),
+        texts={15: "GPU is lost", 999: "Unknown Error"},
+        handle_texts={15: "GPU is lost"},
+        handle_ends={"sentence": "Unable: ", "passes": [4]},
+    )
+    made = outline(known, source).data.decode()
+    assert made == printed or (not printed and "NVSMI LOG" in made)
