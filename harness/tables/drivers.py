@@ -275,16 +275,7 @@ def _based(routes: Mapping[str, rows.Route], measured: bool, exports: Collection
     """
     basis = "slot" if measured else "assumed"
     found = {row: replace(route, basis=basis) if route.kind == "slot" else route for row, route in routes.items()}
-    return {row: replace(route, target=_version_of(route.target, exports)) if route.kind == "call" else route for row, route in found.items()}
-
-
-def _version_of(function: str, exports: Collection[str]) -> str:
-    """``nvmlDeviceGetPciInfo_v2`` for ``nvmlDeviceGetPciInfo_v3`` where that is the newest that is exported; the name itself where none is."""
-    base, mark, number = function.partition("_v")
-    if function in exports or not mark or not number.isdecimal():
-        return function
-    older = [f"{base}_v{version}" for version in range(int(number) - 1, 1, -1)]
-    return next((name for name in (*older, base) if name in exports), function)
+    return {row: replace(route, target=rows.exported(route.target, exports)) if route.kind == "call" else route for row, route in found.items()}
 
 
 def _text_seen(node: Node) -> bool:

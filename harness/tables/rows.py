@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -145,6 +145,15 @@ def parse_route(spec: Any, where: str) -> Route:
         basis=basis,
         why=str(spec.get("why", "")),
     )
+
+
+def exported(function: str, exports: Collection[str]) -> str:
+    """``nvmlDeviceGetPciInfo_v2`` for ``nvmlDeviceGetPciInfo_v3`` where that is the newest that is exported; the name itself where none is."""
+    base, mark, number = function.partition("_v")
+    if function in exports or not mark or not number.isdecimal():
+        return function
+    older = [f"{base}_v{version}" for version in range(int(number) - 1, 1, -1)]
+    return next((name for name in (*older, base) if name in exports), function)
 
 
 def load(folder: Path | None = None) -> Mapping[str, Row]:

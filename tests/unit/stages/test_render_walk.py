@@ -225,7 +225,7 @@ def test_the_listing_names_a_gpu_that_it_cannot_ask_by_its_address_else_by_its_i
     lost = [Place(None, 2, {"index": 2}), Place(None, 3, {"index": 3})]
     answers = {"name": [15, "B"], "uuid": "U", "gpu.address": ["0000:01:00.0", "", "0000:03:00.0", 6], "gpu.handle": [0, 0, 15, 13]}
     source = Answers(answers, {"gpus": 2})
-    source.entries = lambda repeat, place: lost if repeat == "lost_gpus" else Answers.entries(source, repeat, place)
+    source.entries = lambda repeat, place: lost if repeat == "lost_gpus" else Answers.entries(source, repeat, place)  # type: ignore[method-assign]
     known = replace(driver(gpu()), texts={15: "GPU is lost", 999: "Unknown Error"}, handle_texts={15: "GPU is lost.  Reboot\n\n"})
     assert listing(known, source).data.decode() == (
         "Unable to determine the product name for gpu 0000:01:00.0: GPU is lost\nGPU 1: B (UUID: U)\n"
@@ -240,14 +240,16 @@ def test_bytes_that_are_not_utf_8_pass_through():
     assert made.data == b"GPU 0: A\xff (UUID: U)\n"
 
 
-@pytest.mark.parametrize(("codes", "printed"), [((4, 15), "Unable: 3: GPU is lost\n"), ((6, 15), "Unable: 0000:02:00.0: Unknown Error\n"), ((4, 4), "")])
+@pytest.mark.parametrize(
+    ("codes", "printed"), [((4, 15), "Unable: 3: GPU is lost\n"), ((6, 15), "Unable: 0000:02:00.0: Unknown Error\n"), ((4, 4), "")]
+)
 def test_the_text_ends_at_the_first_gpu_whose_handle_is_not_given_unless_that_is_passed_over(codes, printed):
     lost = [Place(None, 2, {"index": 2}), Place(None, 3, {"index": 3})]
-    answers = Answers({"gpu.handle": [0, 0, *codes], "gpu.address": ["", "", "0000:02:00.0", 6]}, {})
+    answers = Answers({"driver_version": "1.2", "gpu.handle": [0, 0, *codes], "gpu.address": ["", "", "0000:02:00.0", 6]}, {})
     entries = {"lost_gpus": lost}
     source = SimpleNamespace(read=answers.read, asked=answers.asked, entries=lambda repeat, place: entries.get(repeat, []))
     known = replace(
-        driver([]),
+        driver([{"driver_version": "driver_version"}]),
         texts={15: "GPU is lost", 999: "Unknown Error"},
         handle_texts={15: "GPU is lost"},
         handle_ends={"sentence": "Unable: ", "passes": [4]},
