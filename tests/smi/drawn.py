@@ -24,11 +24,15 @@ NOT_WORDS: dict[str, tuple[str, str]] = {
 GIVEN = frozenset(("pci.bus_id", "pci.device_id", "pci.subsystem_id", "minor_number"))
 """Keys that every GPU has; without the first three nvmlDeviceGetPciInfo is refused (see ``NOT_STATED``)."""
 NOT_STATED: dict[str, str] = {
+    "processes.graphics_listed": "the binary of 390 ends with an internal error where slot 157 is refused",
     "pci.": "nvmlDeviceGetPciInfo refused: nvidia-smi prints the id of the GPU from memory it never wrote, or an error in place of the log",
 }
 """Keys and image fields, by how they begin, that answer no state, and why."""
-STALE = (460, 525)
+STALE = (418, 450, 460, 525)
 """Branches of which no GPU is drawn whose architecture is refused: what nvidia-smi then prints of ECC hangs on what memory held before."""
+STRIDE = (450, 460)
+"""Branches of which no GPU is drawn with two processes in the MPS list: their binaries step through it by entries of nvmlProcessInfo_v2_t, while the
+function they ask gives those of its own version."""
 LIMITS: dict[str, tuple[int, str]] = {
     "mig.max_gpu_instances": (8, "nvidia-smi asks for each of them: with 2^32 it asks for minutes"),
     "bridge_chip.type": (1, "nvml.h names two; nvidia-smi leaves out the line of any other"),
