@@ -118,6 +118,10 @@ class Pairs:
                 more = (self.with_sections(branch, seed),) if seed is not None and "q" in wanted else ()
                 yield from self.of(branch, spec, (*wanted, *more))
 
+    def of_profile(self, branch: int, profile: Profile, wanted: tuple[str, ...]) -> Iterator[Difference]:
+        """The views in which binary and builtin differ of a profile that is re-targeted to the binary's driver."""
+        yield from self.of(branch, self.compiled(profile, self.versions[branch]), wanted)
+
     def of(self, branch: int, spec: ImageSpec, wanted: tuple[str, ...]) -> Iterator[Difference]:
         """The views in which the binary of a branch and builtin differ on an image of this content."""
         path = self.folder / "drawn.img"
