@@ -30,9 +30,6 @@ NOT_STATED: dict[str, str] = {
 """Keys and image fields, by how they begin, that answer no state, and why."""
 STALE = (418, 450, 460, 525)
 """Branches of which no GPU is drawn whose architecture is refused: what nvidia-smi then prints of ECC hangs on what memory held before."""
-STRIDE = (450, 460)
-"""Branches of which no GPU is drawn with two processes in the MPS list: their binaries step through it by entries of nvmlProcessInfo_v2_t, while the
-function they ask gives those of its own version."""
 LIMITS: dict[str, tuple[int, str]] = {
     "mig.max_gpu_instances": (8, "nvidia-smi asks for each of them: with 2^32 it asks for minutes"),
     "bridge_chip.type": (1, "nvml.h names two; nvidia-smi leaves out the line of any other"),
