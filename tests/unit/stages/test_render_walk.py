@@ -54,6 +54,8 @@ class Answers:
         return found if isinstance(found, Reading) else Reading(found) if isinstance(found, int) else Reading(0, found)
 
     def entries(self, repeat, place):
+        if repeat == "lost_gpus":
+            return [Place(None, index, {"index": index}) for index in self.lists.get("lost_gpus", ())]
         if repeat == "gpus":
             return [Place(device=number, index=number) for number in range(self.lists.get("gpus", 1))]
         return [Place(place.device, place.index, entry) for entry in self.lists.get(repeat, [])]
@@ -222,10 +224,8 @@ def test_the_listing_is_one_line_a_gpu():
 
 
 def test_the_listing_names_a_gpu_that_it_cannot_ask_by_its_address_else_by_its_index():
-    lost = [Place(None, 2, {"index": 2}), Place(None, 3, {"index": 3})]
     answers = {"name": [15, "B"], "uuid": "U", "gpu.address": ["0000:01:00.0", "", "0000:03:00.0", 6], "gpu.handle": [0, 0, 15, 13]}
-    source = Answers(answers, {"gpus": 2})
-    source.entries = lambda repeat, place: lost if repeat == "lost_gpus" else Answers.entries(source, repeat, place)  # type: ignore[method-assign]
+    source = Answers(answers, {"gpus": 2, "lost_gpus": [2, 3]})
     known = replace(driver(gpu()), texts={15: "GPU is lost", 999: "Unknown Error"}, handle_texts={15: "GPU is lost.  Reboot\n\n"})
     assert listing(known, source).data.decode() == (
         "Unable to determine the product name for gpu 0000:01:00.0: GPU is lost\nGPU 1: B (UUID: U)\n"
