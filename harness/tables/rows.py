@@ -14,8 +14,8 @@ ROUTE_KINDS = ("call", "fieldvalue", "slot", "member", "literal", "clock", "sum"
 BASES = ("public", "field", "slot", "assumed", "literal")
 _BASIS = {"call": "public", "fieldvalue": "field", "slot": "slot", "member": "public", "literal": "literal", "clock": "public", "sum": "public",
           "difference": "public", "all": "public"}  # fmt: skip
-_ROUTE_KEYS = frozenset(("args", "out", "scope", "key", "bits", "supported", "gate", "text", "room", "overflow", "refusal", "ignored", "summary",
-                         "basis", "why"))  # fmt: skip
+_ROUTE_KEYS = frozenset(("args", "out", "scope", "key", "bits", "supported", "gate", "text", "room", "overflow", "refusal", "refusals",
+                         "ignored", "summary", "basis", "why"))  # fmt: skip
 SUMMARIES = ("duration", "count", "max", "min", "avg")
 
 
@@ -39,6 +39,7 @@ class Route:
              answers and that is refused gives its code
     refusal  nvmlReturn_t printed for whatever code comes back, None for the code itself
     ignored  return codes that nvidia-smi does not look at: what it prints then is whatever its memory held, and is read as the empty text here
+    refusals  (code, nvmlReturn_t printed for it) of codes that are printed as another
     text     whether the byte array that comes back holds a text
     summary  what nvidia-smi makes of the samples that come back, one of SUMMARIES; '' elsewhere
     room     bytes of the buffer that nvidia-smi gives for a text, its end included, or entries that it has room for in a list:
@@ -64,6 +65,7 @@ class Route:
     overflow: int | None = None
     ignored: tuple[int, ...] = ()
     refusal: int | None = None
+    refusals: tuple[tuple[int, int], ...] = ()
     basis: str = "public"
     why: str = ""
 
@@ -75,6 +77,10 @@ class Route:
         inside += [f"key={self.key}"] if self.key is not None else []
         inside += list(self.operands)
         return f"{self.kind} {self.target}({', '.join(inside)})" + (f" {self.out}" if self.out else "")
+
+    def refused(self, code: int) -> int:
+        """The code that is printed where ``code`` comes back."""
+        return dict(self.refusals).get(code, code) if self.refusal is None else self.refusal
 
     def pick(self, raw: int) -> int:
         """The reading inside ``raw``: its bits, or ``raw`` itself."""
@@ -142,6 +148,7 @@ def parse_route(spec: Any, where: str) -> Route:
         overflow=None if spec.get("overflow") is None else int(spec["overflow"]),
         ignored=tuple(map(int, spec.get("ignored", ()))),
         refusal=None if spec.get("refusal") is None else int(spec["refusal"]),
+        refusals=tuple((int(code), int(printed)) for code, printed in (spec.get("refusals") or {}).items()),
         basis=basis,
         why=str(spec.get("why", "")),
     )

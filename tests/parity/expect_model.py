@@ -90,6 +90,9 @@ class Model:
             return Said(INSUFFICIENT_SIZE if route.overflow is None else route.overflow)
         if said.code and route.refusal is not None:
             return Said(route.refusal)
+        for code, printed in route.refusals:
+            if said.code == code:
+                return Said(printed)
         return Said(0, _bits(route, said.value)) if route.bits and not said.code else said
 
     def _closed(self, route: Route, at: At) -> int:

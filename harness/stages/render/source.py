@@ -106,7 +106,7 @@ class NvmlSource:
             return self._computed(route, place)
         answer = self.answer(route, place)
         if answer.code:
-            return Reading(answer.code if route.refusal is None else route.refusal)
+            return Reading(route.refused(answer.code))
         if overflows(route, answer):
             return Reading(INSUFFICIENT_SIZE if route.overflow is None else route.overflow)
         return self._picked(route, _member(answer.out, route.out))

@@ -207,6 +207,7 @@ class Route(Base):
     room: int | None = None
     overflow: int | None = None
     refusal: int | None = None
+    refusals: dict[int, int] | None = None
     basis: Literal[rows.BASES] | None = None  # type: ignore[valid-type]
     why: str | None = None
 
