@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from harness.tables import rows
 from harness.tables.drivers import Driver
@@ -34,13 +34,16 @@ class At:
     within: str = ""
 
 
-@dataclass(frozen=True)
-class Leaf:
+class Leaf(NamedTuple):
     """One element without children: where, what it says, whose row it is ('' for an empty list, a list's word for none, what no row explains)."""
 
     path: str
     text: str
     row: str
+
+    def below(self, step: str) -> Leaf:
+        """The same leaf, its path from the element around it."""
+        return Leaf(step + self.path, self.text, self.row)
 
 
 class Model:
@@ -176,7 +179,7 @@ class Model:
         for name, leaves in printed:
             step = f"{name}[{seen[name]}]" if name in NUMBERED or total[name] > 1 else name
             seen[name] += 1
-            yield from (replace(leaf, path=step + leaf.path) for leaf in leaves)
+            yield from (leaf.below(step) for leaf in leaves)
 
     def _printed(self, child: Element, at: At, start: str) -> Iterator[tuple[str, list[Leaf]]]:
         """The name and leaves of each time that ``child`` is printed: by its list, else as often as entries are kept of it."""
@@ -204,7 +207,7 @@ class Model:
         if row:
             return [Leaf("", self.text(row, self.said(row, at)), row)]
         here = replace(at, within=element.collapse or at.within)
-        inside = [replace(leaf, path=f"/{leaf.path}") for leaf in self._below(element, here, f"{where}/")]
+        inside = [leaf.below("/") for leaf in self._below(element, here, f"{where}/")]
         if not inside and element.none is not None:
             return [Leaf("", element.none, element.collapse or "")]
         if not inside and element.collapse is None and not list(element.rows()):

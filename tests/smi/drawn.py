@@ -12,6 +12,7 @@ from harness.stores.schema import keys, within
 from harness.words.state import State
 from tests.smi import drawn_values
 
+MOST_GPUS = 16
 STATES = tuple(sorted(state.value for state in State if state.in_profile))
 GPU_STATES = tuple(sorted({state for state in STATES if State(state).code not in (None, 3)} | {State.GPU_LOST.value}))
 """Why a handle may not be given."""
@@ -64,7 +65,7 @@ def could_be_drawn(document: dict[str, Any]) -> bool:
 def document(seed: int) -> dict[str, Any]:
     """The profile of ``seed``, as its document; its driver version is any, for it is served as every driver."""
     random = Random(seed)
-    count = random.choice((1, 1, 1, 1, 1, 2, 2, 3, 4, random.randrange(5, 17)))
+    count = random.choice((1, 1, 1, 1, 1, 2, 2, 3, 4, random.randrange(5, MOST_GPUS + 1)))
     absent, stated = random.choice((0.0, 0.05, 0.3, 0.8)), random.choice((0.0, 0.0, 0.02, 0.2))
     blocks = random.choice((0.0, 0.1, 0.4))
     system: dict[str, Any] = {"driver_version": "550.163.01"}
@@ -77,7 +78,7 @@ def document(seed: int) -> dict[str, Any]:
 
 def _devices(random: Random, count: int, absent: float, stated: float, blocks: float) -> Iterator[dict[str, Any]]:
     places = random.sample(range(256), count)
-    minors = random.sample(range(255), count)
+    minors = random.sample(range(MOST_GPUS, 255), count)  # a GPU without the key has its index
     lost, gone = random.randrange(12) == 0, random.randrange(12) == 0
     for index in range(count):
         identity = {"pci.bus_id": _bus_id(random, places[index]), "minor_number": minors[index], "uuid": _uuid(random)}
