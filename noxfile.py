@@ -252,11 +252,17 @@ def proofs(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def smi(session: nox.Session) -> None:
-    """Fetch the ten real nvidia-smi binaries from Debian non-free into build/smi, or take those of NVPARITY_SMI; then run the tests that use them."""
+    """Fetch the ten real nvidia-smi binaries from Debian non-free into build/smi, or take those of NVPARITY_SMI; then run the tests that use them.
+
+    After ``--``: ``--deep`` runs the random profiles and the tracer alone, 2,000 profiles a binary and every code of each field.
+    """
     python = environment(session, "test")
     built = library(session, python)
     home = os.environ.get("NVPARITY_SMI") or str(BUILD / "smi")
     program = [home] if pathlib.Path(home).is_file() else []
     home = str(BUILD / "smi-given") if program else home
     run(session, python, "-m", "tests.smi.fetch", *program, home, NVPARITY_LIBRARY=built)
-    run(session, python, "-m", "pytest", "-n", "2", "-m", "smi", "tests", *session.posargs, NVPARITY_LIBRARY=built, NVPARITY_SMI=home)
+    deep = {"NVPARITY_DRAWN": "2000"} if "--deep" in session.posargs else {}
+    tests = ["tests/smi/test_drawn.py", "tests/parity/test_tracer_smi.py"] if deep else ["tests"]
+    options = ["-n", "2", "--dist", "worksteal", "-m", "smi", "--figures", *[word for word in session.posargs if word != "--deep"]]
+    run(session, python, "-m", "pytest", *options, *tests, NVPARITY_LIBRARY=built, NVPARITY_SMI=home, **deep)

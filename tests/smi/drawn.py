@@ -65,7 +65,7 @@ def could_be_drawn(document: dict[str, Any]) -> bool:
 def document(seed: int) -> dict[str, Any]:
     """The profile of ``seed``, as its document; its driver version is any, for it is served as every driver."""
     random = Random(seed)
-    count = random.choice((1, 1, 1, 1, 1, 2, 2, 3, 4, random.randrange(5, MOST_GPUS + 1)))
+    count = random.choice((*[1] * 14, 2, 2, 2, 3, 4, random.randrange(5, MOST_GPUS + 1)))
     absent, stated = random.choice((0.0, 0.05, 0.3, 0.8)), random.choice((0.0, 0.0, 0.02, 0.2))
     blocks = random.choice((0.0, 0.1, 0.4))
     system: dict[str, Any] = {"driver_version": "550.163.01"}

@@ -96,6 +96,16 @@ def test_what_is_served_to_a_binary_is_what_re_targeting_makes_of_the_profile(pa
                 assert spec == replace(pairs.compiled(served.profile, pairs.versions[branch]), source=spec.source)
 
 
+@pytest.mark.parametrize("view", ["q-x", "q", "L", "q:MEMORY,ECC"])
+def test_one_byte_that_a_binary_prints_otherwise_is_a_difference(pairs: Pairs, view: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    branch, run = max(pairs.binaries), pairs.real
+    assert list(pairs.differences(drawn.document(1), (view,), (branch,))) == []
+    monkeypatch.setattr(pairs, "real", lambda *asked: replace(run(*asked), stdout=run(*asked).stdout[:-1] + b"."))
+    assert [difference.view for difference in pairs.differences(drawn.document(1), (view,), (branch,))] == [view]
+    monkeypatch.setattr(pairs, "real", lambda *asked: replace(run(*asked), status=-11))
+    assert [difference.status for difference in pairs.differences(drawn.document(1), (view,), (branch,))] == [-11]
+
+
 def test_a_difference_is_made_smaller_and_told(pairs: Pairs) -> None:
     branch = max(pairs.binaries)
     document = drawn.document(3)

@@ -80,6 +80,27 @@ def test_a_route_may_print_one_code_for_all_others():
     assert asked.read("a", GPU) == Reading(3)
 
 
+def test_a_route_may_print_one_code_as_another():
+    asked, _ = source({"a": {"call": "nvmlA", "out": "x", "refusals": {27: 3}}}, nvmlA=(27, {}))
+    assert asked.read("a", GPU) == Reading(3)
+    asked, _ = source({"a": {"call": "nvmlA", "out": "x", "refusals": {27: 3}}}, nvmlA=(26, {}))
+    assert asked.read("a", GPU) == Reading(26)
+
+
+@pytest.mark.parametrize(("text", "fits"), [("x" * 15, True), ("x" * 16, False), ("\u20ac" * 5, True), ("\u20ac" * 6, False)])
+def test_a_text_that_has_no_room_in_the_binarys_buffer_is_of_insufficient_size(text, fits):
+    asked, _ = source({"a": {"call": "nvmlA", "out": "x", "room": 16}}, nvmlA=(0, {"x": text}))
+    assert asked.read("a", GPU) == (Reading(0, text) if fits else Reading(7))
+
+
+def test_a_sum_that_64_bits_do_not_hold_is_of_insufficient_size():
+    routes = {"a": {"call": "nvmlA", "out": "x"}, "b": {"call": "nvmlB", "out": "x"}, "c": {"sum": ["a", "b"]}}
+    asked, _ = source(routes, nvmlA=(0, {"x": 2**64 - 2}), nvmlB=(0, {"x": 1}))
+    assert asked.read("c", GPU) == Reading(0, 2**64 - 1)
+    asked, _ = source(routes, nvmlA=(0, {"x": 2**64 - 1}), nvmlB=(0, {"x": 1}))
+    assert asked.read("c", GPU) == Reading(7)
+
+
 def test_a_gate_of_the_same_call_hands_its_code_on_and_one_of_another_call_does_not():
     gated = {"call": "nvmlA", "out": "y", "gate": ["a", 3]}
     asked, _ = source({"a": {"call": "nvmlA", "out": "x"}, "b": gated, "c": {**gated, "call": "nvmlC"}}, nvmlA=(4, {}), nvmlC=(0, {"y": 1}))
@@ -219,6 +240,11 @@ def test_processes_are_printed_by_pid_once_with_all_types():
 
 def test_a_pid_twice_in_one_list_is_printed_twice():
     assert processes(PROCESSES, {0: entry(1, 1), 1: entry(), 2: entry(1)}) == [(1, 5), (1, 1)]
+
+
+def test_a_list_is_sorted_by_pids_with_a_sign_and_two_are_merged_without():
+    assert processes(PROCESSES, {0: entry(16, 2**32 - 2), 1: entry(), 2: entry()}) == [(2**32 - 2, 1), (16, 1)]
+    assert processes(PROCESSES, {0: entry(2**32 - 1), 1: entry(), 2: entry(85027)}) == [(85027, 4), (2**32 - 1, 1)]
 
 
 def test_the_mps_list_brings_no_process_of_its_own():
