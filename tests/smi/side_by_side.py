@@ -26,7 +26,7 @@ from tests.smi import drawn
 
 ROOT = Path(__file__).resolve().parents[2]
 SECOND_NS = 1_000_000_000
-ARCHITECTURE, CUDA = "architecture", "system.cuda_version"
+ARCHITECTURE, CUDA, MPS = "architecture", "system.cuda_version", "processes.mps"
 LIMIT_S = 20.0
 CLOCK = re.compile(rb"(?m)^(\t<timestamp>|Timestamp +: ).*$")
 """The one line that is the host's clock in what a binary prints."""
@@ -104,6 +104,7 @@ class Pairs:
         cuda = own.system[CUDA]
         for branch, empty in self._specs.items():
             devices = [_aged(held) for held in own.devices] if branch in drawn.STALE else own.devices
+            devices = [_one_mps(held) for held in devices] if branch in drawn.ONE_MPS else devices
             nvml = FieldValue(f"{int(str(cuda.value)) // 1000}.{self.versions[branch]}")
             system = {**empty.system, CUDA: cuda, "system.nvml_version": nvml}
             yield branch, replace(own, system=system, devices=devices, field_ids=empty.field_ids, slots=empty.slots, gates=empty.gates)
@@ -114,8 +115,9 @@ class Pairs:
         """The views in which a binary and builtin differ; ``branches``: of these alone; ``seed``: beside -q, of some sections drawn by it."""
         for branch, spec in self.specs(document):
             if not branches or branch in branches:
-                more = (self.with_sections(branch, seed),) if seed is not None and "q" in wanted else ()
-                yield from self.of(branch, spec, (*wanted, *more))
+                shown = tuple(view for view in wanted if branch >= drawn.TEXT_FROM or not view.startswith("q") or view == "q-x")
+                more = (self.with_sections(branch, seed),) if seed is not None and "q" in shown else ()
+                yield from self.of(branch, spec, (*shown, *more))
 
     def of_profile(self, branch: int, profile: Profile, wanted: tuple[str, ...]) -> Iterator[Difference]:
         """The views in which binary and builtin differ of a profile that is re-targeted to the binary's driver."""
@@ -161,6 +163,12 @@ class Pairs:
 def _aged(held: dict[str, FieldValue]) -> dict[str, FieldValue]:
     """A GPU that says an architecture, the oldest where it said none."""
     return {**held, ARCHITECTURE: FieldValue(min(ARCHITECTURES.values()))} if held[ARCHITECTURE].status else held
+
+
+def _one_mps(held: dict[str, FieldValue]) -> dict[str, FieldValue]:
+    """A GPU with one entry of its MPS list at most."""
+    listed = held[MPS]
+    return {**held, MPS: replace(listed, value=listed.value[:1])} if isinstance(listed.value, tuple) else held
 
 
 def _empty() -> Profile:
