@@ -32,9 +32,6 @@ NOT_STATED: dict[str, str] = {
 """Keys and image fields, by how they begin, that answer no state, and why."""
 STALE = (418, 450, 460, 525)
 """Branches of which no GPU is drawn whose architecture is refused: what nvidia-smi then prints of ECC hangs on what memory held before."""
-ONE_MPS = (450, 460)
-"""Branches that get one entry of the MPS list at most: these binaries read entries of 24 bytes there, and the mock's function of that name, which
-later drivers have too, gives those of 16."""
 TEXT_FROM = 470
 """The first branch whose `-q` text was measured; of older ones the XML and the list are compared."""
 LIMITS: dict[str, tuple[int, str]] = {

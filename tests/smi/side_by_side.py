@@ -26,7 +26,7 @@ from tests.smi import drawn
 
 ROOT = Path(__file__).resolve().parents[2]
 SECOND_NS = 1_000_000_000
-ARCHITECTURE, CUDA, MPS = "architecture", "system.cuda_version", "processes.mps"
+ARCHITECTURE, CUDA = "architecture", "system.cuda_version"
 LIMIT_S = 20.0
 CLOCK = re.compile(rb"(?m)^(\t<timestamp>|Timestamp +: ).*$")
 """The one line that is the host's clock in what a binary prints."""
@@ -104,7 +104,6 @@ class Pairs:
         cuda = own.system[CUDA]
         for branch, empty in self._specs.items():
             devices = [_aged(held) for held in own.devices] if branch in drawn.STALE else own.devices
-            devices = [_one_mps(held) for held in devices] if branch in drawn.ONE_MPS else devices
             nvml = FieldValue(f"{int(str(cuda.value)) // 1000}.{self.versions[branch]}")
             system = {**empty.system, CUDA: cuda, "system.nvml_version": nvml}
             yield branch, replace(own, system=system, devices=devices, field_ids=empty.field_ids, slots=empty.slots, gates=empty.gates)
@@ -163,12 +162,6 @@ class Pairs:
 def _aged(held: dict[str, FieldValue]) -> dict[str, FieldValue]:
     """A GPU that says an architecture, the oldest where it said none."""
     return {**held, ARCHITECTURE: FieldValue(min(ARCHITECTURES.values()))} if held[ARCHITECTURE].status else held
-
-
-def _one_mps(held: dict[str, FieldValue]) -> dict[str, FieldValue]:
-    """A GPU with one entry of its MPS list at most."""
-    listed = held[MPS]
-    return {**held, MPS: replace(listed, value=listed.value[:1])} if isinstance(listed.value, tuple) else held
 
 
 def _empty() -> Profile:
