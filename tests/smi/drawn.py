@@ -33,7 +33,8 @@ NOT_STATED: dict[str, str] = {
 STALE = (418, 450, 460, 525)
 """Branches of which no GPU is drawn whose architecture is refused: what nvidia-smi then prints of ECC hangs on what memory held before."""
 MPS_AT_MOST = {450: 2, 460: 2}
-"""Branch -> entries of the MPS list that a GPU has at most: these binaries take entries of 16 bytes for ones of 24, and read what lies behind a third."""
+"""Branch -> entries of the MPS list that a GPU has at most: these binaries take entries of 16 bytes for ones of 24, and of three the last from
+memory behind the list."""
 TEXT_FROM = 470
 """The first branch whose `-q` text was measured; of older ones the XML and the list are compared."""
 LIMITS: dict[str, tuple[int, str]] = {
