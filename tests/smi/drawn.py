@@ -27,7 +27,6 @@ GIVEN = frozenset(("pci.bus_id", "pci.device_id", "pci.subsystem_id", "minor_num
 NOT_STATED: dict[str, str] = {
     "processes.graphics_listed": "the binary of 390 ends with an internal error where slot 157 is refused",
     "pci.": "nvmlDeviceGetPciInfo refused: nvidia-smi prints the id of the GPU from memory it never wrote, or an error in place of the log",
-    "processes.graphics_listed": "slot 157 refused: the binary of 390 prints an internal error in place of the rest and ends",
 }
 """Keys and image fields, by how they begin, that answer no state, and why."""
 STALE = (418, 450, 460, 525)
@@ -35,8 +34,6 @@ STALE = (418, 450, 460, 525)
 MPS_AT_MOST = {450: 2, 460: 2}
 """Branch -> entries of the MPS list that a GPU has at most: these binaries take entries of 16 bytes for ones of 24, and of three the last from
 memory behind the list."""
-TEXT_FROM = 470
-"""The first branch whose `-q` text was measured; of older ones the XML and the list are compared."""
 LIMITS: dict[str, tuple[int, str]] = {
     "mig.max_gpu_instances": (8, "nvidia-smi asks for each of them: with 2^32 it asks for minutes"),
     "bridge_chip.type": (1, "nvml.h names two; nvidia-smi leaves out the line of any other"),

@@ -115,9 +115,8 @@ class Pairs:
         """The views in which a binary and builtin differ; ``branches``: of these alone; ``seed``: beside -q, of some sections drawn by it."""
         for branch, spec in self.specs(document):
             if not branches or branch in branches:
-                shown = tuple(view for view in wanted if branch >= drawn.TEXT_FROM or not view.startswith("q") or view == "q-x")
-                more = (self.with_sections(branch, seed),) if seed is not None and "q" in shown else ()
-                yield from self.of(branch, spec, (*shown, *more))
+                more = (self.with_sections(branch, seed),) if seed is not None and "q" in wanted else ()
+                yield from self.of(branch, spec, (*wanted, *more))
 
     def of_profile(self, branch: int, profile: Profile, wanted: tuple[str, ...]) -> Iterator[Difference]:
         """The views in which binary and builtin differ of a profile that is re-targeted to the binary's driver."""
