@@ -254,7 +254,8 @@ def proofs(session: nox.Session) -> None:
 def smi(session: nox.Session) -> None:
     """Fetch the ten real nvidia-smi binaries from Debian non-free into build/smi, or take those of NVPARITY_SMI; then run the tests that use them.
 
-    After ``--``: ``--deep`` runs the random profiles and the tracer alone, 2,000 profiles a binary and every code of each field.
+    After ``--``: ``--deep`` runs the random profiles and the tracer alone, 2,000 profiles a binary and every code of each field; a file or folder of
+    tests (tests/smi/test_fetch.py) takes the place of all tests.
     """
     python = environment(session, "test")
     built = library(session, python)
@@ -263,6 +264,8 @@ def smi(session: nox.Session) -> None:
     home = str(BUILD / "smi-given") if program else home
     run(session, python, "-m", "tests.smi.fetch", *program, home, NVPARITY_LIBRARY=built)
     deep = {"NVPARITY_DRAWN": "2000"} if "--deep" in session.posargs else {}
-    tests = ["tests/smi/test_drawn.py", "tests/parity/test_tracer_smi.py"] if deep else ["tests"]
-    options = ["-n", "2", "--dist", "worksteal", "-m", "smi", "--figures", *[word for word in session.posargs if word != "--deep"]]
+    words = [word for word in session.posargs if word != "--deep"]
+    named = any((ROOT / word.partition("::")[0]).exists() for word in words)
+    tests = ["tests/smi/test_drawn.py", "tests/parity/test_tracer_smi.py"] if deep else [] if named else ["tests"]
+    options = ["-n", "2", "--dist", "worksteal", "-m", "smi", "--figures", *words]
     run(session, python, "-m", "pytest", *options, *tests, NVPARITY_LIBRARY=built, NVPARITY_SMI=home, **deep)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @click.argument("names", metavar="[ID]...", nargs=-1)
 @options.root
 @options.renderer
-@options.driver
+@click.option("--driver", hidden=True)  # known so that its refusal says why
 @options.rules_file
 @options.ci
 @options.json_file

@@ -37,9 +37,10 @@ def command(
     ci: bool | None,
     as_json: bool,
 ) -> int:
-    """Import what nvidia-smi wrote: a query (`nvidia-smi -q -x`), a list (`nvidia-smi -L`), or both of one node.
+    """Import what nvidia-smi wrote: a query (`nvidia-smi -q -x`), its text (`nvidia-smi -q`, of `-d MEMORY,ECC` too), a list (`nvidia-smi -L`), alone
+    or those of one node.
 
-    '-' is standard input. A file may be packed with gzip, or be a bug report that holds the XML. Of a folder every capture is imported,
+    '-' is standard input. A file may be packed with gzip, or be a bug report that holds the XML or the text. Of a folder every capture is imported,
     each told apart by its bytes; a MANIFEST.tsv in it says where they come from. An answers document of DCGM's NVML injection is known by its
     content, too, and becomes a capture of exactly the answers it holds. A folder that `nvparity record` filled on a node is taken over
     as it is.

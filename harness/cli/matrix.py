@@ -30,7 +30,8 @@ def command(names: tuple[str, ...], smi: str | None, wanted: str, page: str | No
     Each profile is served as the driver of the binary's version. Each view is run twice, on memory filled otherwise and under a longer environment:
     exit status 1 says that one crashed, did not end, ended with a status that no table explains, or printed bytes that nobody wrote.
 
-    The binaries are those of --smi, else of the variable NVPARITY_SMI, else build/smi, where `nox -s smi` puts ten.
+    The binaries are those of --smi, else of the variable NVPARITY_SMI, else build/smi of the checkout, where `nox -s smi` puts
+    ten.
     """
     from harness.reports import matrix
 

@@ -26,7 +26,7 @@ def command(reference: str, origin: bool, driver: str | None, root: str | None, 
     \b
     REF is one of
       ID             a capture and its profile (an id, a short name, or a board)
-      FILE           what nvidia-smi -q -x or -L wrote ('-': standard input), or a profile (.yaml)
+      FILE           what nvidia-smi -q -x, -q or -L wrote ('-': standard input), or a profile (.yaml)
     PATH is one of
       gpu[0]/fb_memory_usage/total     an element; gpu[*], gpu[0-3], */ and **/ are wildcards
       temperature                      an element or a block by its name alone

@@ -68,7 +68,8 @@ def find(named: Path | None, variables: Mapping[str, str], checkout: Path, libra
     """
     place = named or (Path(variables[VARIABLE]) if variables.get(VARIABLE) else checkout / FETCHED)
     if not place.exists():
-        raise MissingError(f"{place}: no nvidia-smi there; nox -s smi fetches the binaries into build/smi, --smi PATH names one or a folder of them")
+        how = f"nox -s smi fetches the binaries into a checkout's build/smi, --smi or {VARIABLE} names one or a folder of them"
+        raise MissingError(f"{place}: no nvidia-smi there; {how}")
     if place.is_dir():
         return Binaries(smi.find_binaries(place), library)
     return Binaries({DriverVersion(version_of(place, library)).branch: place}, library)

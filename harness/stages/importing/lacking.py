@@ -26,7 +26,7 @@ def notes(given: Given, tree: DriverTree) -> list[str]:
     driver, table = tree.resolve(version), rows.load()
     told = {table[row].field or row for row in sections.select(seen.by(text, driver).layout, text.sections).rows()}
     left = [row for row in dict.fromkeys(driver.layout.rows()) if (table[row].field or row) not in told]
-    named = list(dict.fromkeys(table[row].label for row in left))
+    named = list(dict.fromkeys(table[row].field or row for row in left))
     if not named:
         return []
     more = f" and {len(named) - SHOWN} more" if len(named) > SHOWN else ""
