@@ -121,7 +121,7 @@ def test_a_gpu_that_is_left_out_is_uncaptured_and_its_neighbour_equal(space: Wor
     assert [device.state for device in profiles.load(space.profile_path("mine")).devices] == [State.UNCAPTURED, None]
 
 
-def test_a_lost_gpu_is_a_state_of_its_own_and_a_text_that_goes_on_behind_it_is_not_claimed(space: Workspace, tmp_path: Path, text: bytes):
+def test_a_lost_gpu_is_a_state_of_its_own(space: Workspace, tmp_path: Path, text: bytes):
     """Every binary at hand ends there, and so does the render: the rest of such a text is told as missing."""
     lost = b"Unable to determine the device handle for GPU0000:FF:00.0: GPU is lost.  Reboot the system to recover this GPU\n"
     made = pipeline.run(space, [put(tmp_path, "q.txt", lost + first_gpu(text))], "mine")
