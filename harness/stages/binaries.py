@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.stages import smi
-from harness.words.errors import MissingError, UsageError
+from harness.words.errors import InputError, MissingError, UsageError
 from harness.words.version import DriverVersion
 
 VARIABLE = "NVPARITY_SMI"
@@ -85,7 +85,12 @@ def version_of(binary: Path, library: Path) -> str:
     said = _HELP.match(ran.stdout)
     if said is None:
         raise MissingError(f"{binary}: is no nvidia-smi: its help does not begin with the program's name and version (status {ran.status})")
-    return said[1].decode("ascii")
+    version = said[1].decode("ascii")
+    try:
+        DriverVersion(version)
+    except InputError as error:
+        raise MissingError(f"{binary}: is no nvidia-smi: {error}") from error
+    return version
 
 
 def arguments_of(view: str) -> tuple[str, ...]:

@@ -31,6 +31,10 @@ _FOLLOWS = ("nvml_version", "driver_branch")
 """Keys of ``system`` that name the driver; where they are not given the compiler takes them from its version."""
 
 
+_LONGEST = 40
+"""Digits of a branch's name that are taken for a number; Python makes none of thousands."""
+
+
 @dataclass(frozen=True)
 class Retargeted:
     """A profile for the driver that was asked for.
@@ -70,7 +74,7 @@ def version_of(wanted: str, tree: DriverTree) -> DriverVersion:
     Raises UsageError, with the nearest name, for what is neither.
     """
     binaries = tree.binaries()
-    if wanted.isascii() and wanted.isdecimal():
+    if wanted.isascii() and wanted.isdecimal() and len(wanted) <= _LONGEST:
         if int(wanted) in binaries:
             return binaries[int(wanted)]
         branches = ", ".join(map(str, binaries))

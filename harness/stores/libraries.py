@@ -5,6 +5,7 @@ Beside the images, content-addressed and bounded as they are.  What lies here is
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import shutil
@@ -32,24 +33,25 @@ class LibraryCache:
         """The library called ``key``, as ``libnvidia-ml.so.1``, made by ``make`` where it is not there; whole or not at all.
 
         ``version`` is the driver's: the file is ``libnvidia-ml.so.<version>``, the other two names are links.  Two processes may make the same one at
-        once: the first rename stands.  Raises MissingError when the folder cannot be written, or is another account's.
+        once: the first rename stands; one that is no longer whole is made again.
+
+        Raises MissingError when the folder cannot be written, or is another account's.
         """
         home = self.folder / key
         path = home / SONAME
         try:
             self._open()
             if path.is_file():
-                os.utime(home)
+                with contextlib.suppress(OSError):  # a folder that is only read serves what lies in it
+                    os.utime(home)
                 return path
             data = make()
             aside = Path(tempfile.mkdtemp(dir=self.folder, prefix=".new-"))
             try:
                 self._lay_down(aside, version, data)
-                try:
-                    aside.rename(home)
-                except OSError as error:
-                    if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):  # rename(2): which of them is the file system's choice
-                        raise
+                if not self._put(aside, home) and not path.is_file():  # what a cleaner of old files, or a prune that was ended, left of one
+                    shutil.rmtree(home, ignore_errors=True)
+                    self._put(aside, home)
             finally:
                 shutil.rmtree(aside, ignore_errors=True)
             self._prune()
@@ -65,6 +67,17 @@ class LibraryCache:
         for folder in (self.folder, self.folder.parent):
             if folder.stat().st_uid not in (0, os.geteuid()):
                 raise MissingError(f"{folder}: belongs to another account, and libraries are run from it; set NVPARITY_CACHE to a folder of your own")
+
+    @staticmethod
+    def _put(aside: Path, home: Path) -> bool:
+        """Rename ``aside`` to ``home``; False where there is one."""
+        try:
+            aside.rename(home)
+        except OSError as error:
+            if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):  # rename(2): which of them is the file system's choice
+                raise
+            return False
+        return True
 
     @staticmethod
     def _lay_down(folder: Path, version: str, data: bytes) -> None:

@@ -30,7 +30,6 @@ MAX_DEPTH = 16
 HEADER = re.compile(r"([ \t#]*)=+NVSMI LOG=+[ \t]*")
 _VIEW = re.compile(rf"{VIEW}(?::[A-Z][A-Z_]{{0,39}}(?:,[A-Z][A-Z_]{{0,39}}){{0,40}})?")
 _LABEL = r"[A-Za-z][A-Za-z0-9 ./()_+&'\[\]-]*"
-_ROW = re.compile(rf"([ \t]*)({_LABEL}?)( *): ?(.*)")
 _HEAD = re.compile(rf"([ \t]*)({_LABEL})")
 _GPU = re.compile(r"GPU ([0-9A-Fa-fXx]{4,8}:[0-9A-Fa-fXx]{2}:[0-9A-Fa-fXx]{2}\.[0-9A-Fa-fXx])")
 _CUT = re.compile(r"[ \t#]*(?:\.{3,}|…|\[\.{3}\]|<?-* ?(?:snip|truncated|cut|omitted)\b.*)", re.IGNORECASE)
@@ -201,22 +200,23 @@ class _Reader:
 
     def _label(self, line: str, number: int) -> bool:
         """Puts a row or a heading into the tree; False for one that has no place there."""
-        row = _ROW.fullmatch(line)
-        match = row or _HEAD.fullmatch(line)
+        before, colon, value = line.partition(":")  # no pattern over the whole row: one that may end a label at each blank takes minutes
+        label = before.rstrip(" ") if colon else before
+        match = _HEAD.fullmatch(label)
         depth = None if match is None else self._depth(match[1])
-        if match is None or depth is None or depth > len(self.stack) - 1 or (depth == 0 and (row is None or self.gpus)):
+        if match is None or depth is None or depth > len(self.stack) - 1 or (depth == 0 and (not colon or self.gpus)):
             return False
         if depth > MAX_DEPTH:
             raise InputError(f"{self.name}:{number}: labels nested more than {MAX_DEPTH} levels deep; no output of nvidia-smi is so deep")
         del self.stack[depth + 1 :]
-        node = Node(match[2], row[4], form=LINE, line=number) if row else Node(match[2], form=EMPTY, line=number)
+        node = Node(match[2], value.removeprefix(" "), form=LINE, line=number) if colon else Node(match[2], form=EMPTY, line=number)
         parent = self.stack[-1]
         parent.children.append(node)
         if parent.text is None:
             parent.form = TREE
         self.stack.append(node)
-        if row and row[3]:
-            self.columns[self._section(), len(line) - len(row[4]) - 1 - line.endswith(f": {row[4]}")] += 1
+        if label != before and len(before) <= outline_writer.MOST_COLUMN:
+            self.columns[self._section(), len(before)] += 1
         if depth == 1:
             self.units[match[1]] += 1
         return True

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from harness.text.transcript import Header
 
 _KEYS = ("column", "inner", "prefix", "unit", "before", "eol", "end", "bom", "stripped")
-_MOST_COLUMN = 999
 
 
 def dump(source: outline.Outline) -> str:
@@ -117,7 +116,7 @@ def parse_layout(line: str) -> OutlineLayout:
 
 def _column(word: str) -> int:
     if not word.isascii() or not word.isdigit() or len(word) > 3:
-        raise ValueError(f"{word[:40]!r} is no column (0 to {_MOST_COLUMN})")
+        raise ValueError(f"{word[:40]!r} is no column (0 to {outline_writer.MOST_COLUMN})")
     return int(word)
 
 

@@ -16,6 +16,8 @@ HEADING = "GPU"
 ATTACHED = "Attached GPUs"
 TITLE = "==============NVSMI LOG=============="
 COLUMN = 42
+MOST_COLUMN = 999
+"""The widest column taken for one of the layout: each line that is written reaches to it."""
 UNIT = "    "
 MOST_BEFORE = 9
 MOST_END = 9

@@ -25,10 +25,15 @@ _ARCHIVES = ((b"PK\x03\x04", "a zip archive"), (b"BZh", "a bzip2 file"), (b"\xfd
 _TAR = (257, b"ustar")
 _REPORT = re.compile(rb"Start of NVIDIA bug report log file|nvidia-bug-report\.sh Version")
 _REPORT_HEAD = 16384
-_BEGIN = b"<nvidia_smi_log>"
-_XML = re.compile(rb"(?:<\?xml[^>\n]*>\s*)?(?:<!DOCTYPE nvidia_smi_log[^>\n]*>\s*)?<nvidia_smi_log>.*?</nvidia_smi_log>[ \t]*\r?\n?", re.DOTALL)
+_BEGIN, _END = b"<nvidia_smi_log>", b"</nvidia_smi_log>"
+_XML = re.compile(
+    rb"(?:<\?xml[^>\n]{0,200}>\s{0,20})?(?:<!DOCTYPE nvidia_smi_log[^>\n]{0,200}>\s{0,20})?"
+    rb"<nvidia_smi_log>.*?</nvidia_smi_log>[ \t]*\r?\n?",
+    re.DOTALL,
+)
 _TEXT = re.compile(rb"^=+NVSMI LOG=+[ \t]*\r?\n.*?(?=^_{8,}[ \t]*\r?$|^=+NVSMI LOG=|\Z)", re.DOTALL | re.MULTILINE)
 """A `-q` text in a bug report: up to the line that ends its part, or the next one (`-q -u`, which counts units)."""
+_LISTED = 20
 _COUNTED = re.compile(rb"^Attached GPUs ", re.MULTILINE)
 
 
@@ -143,26 +148,26 @@ def _refuse_archives(data: bytes, name: str) -> None:
 
 def _cut(data: bytes, name: str) -> tuple[bytes, str]:
     """The one capture in a bug report, and a note of where it stood."""
-    found = list(_XML.finditer(data))
-    places = [_line(data, match.start()) for match in found]
+    end = data.rfind(_END) + len(_END)  # none begins behind the last end: each beginning there would be read to the end of the file
+    found = list(_XML.finditer(data, 0, (data.find(b"\n", end) + 1 or len(data)) if end >= len(_END) else 0))
     torn = _torn(data, found)
     if torn:
-        raise InputError(f"{name}: a bug report whose XML from line {torn[0]} on has no end; make the report again, or cut out a whole capture")
+        line = _line(data, torn[0])
+        raise InputError(f"{name}: a bug report whose XML from line {line} on has no end; make the report again, or cut out a whole capture")
     if not found:
         found = [match for match in _TEXT.finditer(data) if _COUNTED.search(match.group())]
-        places = [_line(data, match.start()) for match in found]
     if not found:
         raise InputError(
             f"{name}: a bug report that holds no output of `nvidia-smi -q`, as XML or text; on that node run `nvidia-smi -q -x > query.xml`"
             " and import that file"
         )
     if len({match.group() for match in found}) > 1:
-        listed = ", ".join(map(str, places))
+        listed = ", ".join(str(_line(data, match.start())) for match in found[:_LISTED]) + ", ..." * (len(found) > _LISTED)
         raise InputError(f"{name}: a bug report with {len(found)} captures, at lines {listed}; cut out the one to import")
     text = found[0].group()
     if not text.lstrip().startswith(b"<"):
         text = text.rstrip(b"\r\n") + (b"\r\n" if b"\r\n" in text else b"\n")
-    return text, f"cut from line {places[0]} of a bug report"
+    return text, f"cut from line {_line(data, found[0].start())} of a bug report"
 
 
 def texts(content: Content) -> list[Content]:
@@ -172,21 +177,22 @@ def texts(content: Content) -> list[Content]:
     if len(found) < 2:
         return []
     cut: list[Content] = []
+    at, counted = 1, 0
     for match in found:
+        at, counted = at + data.count(b"\n", counted, match.start()), match.start()
         lines = match.group().split(b"\n")
         boards = next((number for number, line in enumerate(lines) if line.startswith(b"GPU ")), 0)
         ends = (number for number, line in enumerate(lines) if number > boards and line[:1].strip() and not line.startswith(b"GPU "))
         before = b"\n" * data.endswith(b"\n", 0, match.start())
         text = before + b"\n".join(lines[: next(ends, len(lines))]).rstrip(b"\n") + b"\n"
-        line = _line(data, match.start())
-        cut.append(Content(f"{content.name}:{line}", text, (*content.notes, f"cut from line {line} of a collection of outputs")))
+        cut.append(Content(f"{content.name}:{at}", text, (*content.notes, f"cut from line {at} of a collection of outputs")))
     return cut
 
 
 def _torn(data: bytes, found: list[re.Match[bytes]]) -> list[int]:
-    """The lines of captures that begin and do not end: all beginnings but the last one in each of ``found``."""
+    """Where captures begin that do not end: all beginnings but the last one in each of ``found``."""
     whole = {match.start() + match.group().rindex(_BEGIN) for match in found}
-    return [_line(data, match.start()) for match in re.finditer(re.escape(_BEGIN), data) if match.start() not in whole]
+    return [match.start() for match in re.finditer(re.escape(_BEGIN), data) if match.start() not in whole]
 
 
 def _line(data: bytes, offset: int) -> int:

@@ -153,3 +153,15 @@ def test_a_file_that_is_too_large_or_not_there_is_refused(tmp_path: Path, monkey
         doors.read(path)
     with pytest.raises(InputError, match="cannot be read"):
         doors.read(tmp_path / "no.xml")
+
+
+@pytest.mark.parametrize("again", [b"<nvidia_smi_log>", b"<?xml ", b"<!DOCTYPE nvidia_smi_log "])
+def test_a_bug_report_of_beginnings_without_end_is_read_in_one_pass(again: bytes):
+    with pytest.raises(InputError, match=r"from line 10 on has no end|that holds no output"):
+        doors.unpack(HEAD + again * 100_000, "x")
+
+
+def test_of_many_captures_in_a_bug_report_the_first_lines_are_named():
+    many = b"".join(XML.replace(b'"0"', b'"%d"' % number) for number in range(1000))
+    with pytest.raises(InputError, match=r"with 1000 captures, at lines (\d+, ){20}\.\.\.; cut out"):
+        doors.unpack(HEAD + many, "x")

@@ -55,6 +55,7 @@ def test_a_branch_is_the_version_of_its_binary():
         ("five", "is not dotted numbers"),
         ("٥٣٥", "is not dotted numbers"),
         ("-550", "did you mean '550'"),
+        ("5" * 5000, "is not dotted numbers"),
     ],
 )
 def test_a_name_that_is_no_drivers_is_refused_with_the_nearest(wanted: str, said: str):

@@ -16,3 +16,11 @@ def test_one_that_another_process_made_meanwhile_stands(tmp_path: Path):
 
     assert cache.fetch("key", "1.2", make).read_bytes() == b"first"
     assert [path.name for path in cache.folder.iterdir()] == ["key"]
+
+
+def test_one_that_is_no_longer_whole_is_made_again(tmp_path: Path):
+    cache = LibraryCache(tmp_path / "libraries")
+    path = cache.fetch("key", "1.2", lambda: b"first")
+    (path.parent / "libnvidia-ml.so.1.2").unlink()
+    assert cache.fetch("key", "1.2", lambda: b"again").read_bytes() == b"again"
+    assert [path.name for path in cache.folder.iterdir()] == ["key"]

@@ -161,3 +161,16 @@ def test_views_of_sections_are_told_apart():
     assert isinstance(again, outline.Outline)
     assert (again.view, again.sections) == ("q:MEMORY,PAGE_RETIREMENT", found.sections)
     assert [outline.is_view(name) for name in ("q", "q:ECC", "q-x", "q:", "q:ecc", "L")] == [True, True, False, False, False, False]
+
+
+def test_a_line_of_many_blanks_is_read_in_one_pass():
+    long = "    Serial" + " " * 1_000_000
+    found = outline.read((samples.text(1).rstrip("\n") + f"\n{long}!\n{long}: 1\n").encode())
+    assert found.get("gpu[0]/Serial") == "1"
+    assert len(found.notes) == 1
+
+
+def test_a_column_that_no_layout_has_is_not_taken_for_the_texts():
+    wide = "".join(f"    Label{number}{' ' * 1500}: 1\n" for number in range(4)) + "    Other:1\n" * 20
+    found = read("==============NVSMI LOG==============\n\nGPU 00000000:01:00.0\n" + wide)
+    assert found.layout.column == OutlineLayout().column

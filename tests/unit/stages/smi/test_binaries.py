@@ -54,6 +54,8 @@ def test_a_program_in_another_branchs_folder_is_refused(tmp_path: Path, library:
 def test_what_is_no_nvidia_smi_is_refused(tmp_path: Path, library: Path):
     with pytest.raises(MissingError, match="is no nvidia-smi"):
         binaries.find(program(tmp_path / "other", "1.2", "other {}"), {}, tmp_path, library)
+    with pytest.raises(MissingError, match=r"odd: is no nvidia-smi: driver version '\.\.\.' is not dotted"):
+        binaries.find(program(tmp_path / "odd", "..."), {}, tmp_path, library)
 
 
 def test_views_are_given_as_arguments():
