@@ -105,7 +105,7 @@ class Asker:
         key = (asked.function, asked.arguments)
         if key not in self._calls:
             given = {name: self.handles[value.index] if isinstance(value, Gpu) else value for name, value in asked.arguments}
-            self._calls[key] = Call(self.nvml.ffi, asked.function, None, given)
+            self._calls[key] = Call(self.nvml.ffi, asked.function, None, given, self.nvml.entry(asked.function))
         return self._calls[key]
 
     def _ask(self, getter: Getter, gpu: int | None, answered: argument_sets.Answered, found: Recording) -> None:

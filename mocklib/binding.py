@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mocklib import fields as tables
 from mocklib.calls import TEXT_SIZE, BindingError, Call, ffi, signatures
 
 __all__ = ["Answer", "BindingError", "FieldAnswer", "Nvml", "function_names", "open_library", "struct_size"]
@@ -124,9 +125,16 @@ class Nvml:
         function = self.function(name)
         if function is None:
             return Answer(FUNCTION_NOT_FOUND, missing=True)
-        call = Call(self.ffi, name, device, dict(arguments or {}))
+        call = Call(self.ffi, name, device, dict(arguments or {}), self.entry(name))
         code = call.run(function)
         return Answer(code, call.results(code))
+
+    def entry(self, name: str) -> str | None:
+        """The struct of the entries of a function's list, where the library's driver has another than nvml.h (tables/entries.yaml); else None."""
+        if name not in tables.entry_changes():
+            return None
+        version = str(self.call("nvmlSystemGetDriverVersion").out.get("version", ""))
+        return tables.entries(tuple(int(part) for part in version.split(".") if part.isdecimal())).get(name)
 
     def field_values(self, device: int, wanted: list[tuple[int, int]]) -> list[FieldAnswer]:
         """One batch of nvmlDeviceGetFieldValues for (id, scope) pairs; a call that fails as a whole gives its code to every entry."""

@@ -16,6 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from mocklib import fields as tables
 from mocklib import values
 
 HERE = Path(__file__).resolve().parent
@@ -23,6 +24,8 @@ TEXT_SIZE = 4096
 BRANCH_SIZE = 80
 """Room for the name of a driver branch, whose length is told beside a struct (nvml.h, NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE)."""
 INVALID_ARGUMENT, INSUFFICIENT_SIZE = 2, 7
+SPARE = 2
+"""How many times the room of nvml.h's entries the lists have whose entries some driver has wider: 24 bytes for 16, 32 for 24."""
 ATTEMPTS = 4
 """How often a list that grew between two calls is made longer."""
 
@@ -83,13 +86,21 @@ class Rows:
     """A list: the array that a library fills, NULL until its length is known, and the count beside it.
 
     ``say`` and ``length`` write and read the count, ``point`` puts the array (or NULL) where the library looks for it, ``first`` is the room there is
-    from the start.
+    from the start, ``spare`` times as many entries have room as are said to.
     """
 
     def __init__(
-        self, ffi: Any, item: str, point: Callable[[Any], None], say: Callable[[int], None], length: Callable[[], int], first: int = 0
+        self,
+        ffi: Any,
+        item: str,
+        point: Callable[[Any], None],
+        say: Callable[[int], None],
+        length: Callable[[], int],
+        first: int = 0,
+        spare: int = 1,
     ) -> None:
         self.ffi = ffi
+        self.spare = spare
         self.first = first
         self.kind = ffi.typeof(f"{item}[]")
         self.read = values.reader(ffi, ffi.typeof(item))
@@ -99,7 +110,7 @@ class Rows:
 
     def make(self, room: int) -> None:
         """An array of ``room`` zeroed entries; none for 0."""
-        self.array = self.ffi.new(self.kind, room) if room else None
+        self.array = self.ffi.new(self.kind, room * self.spare) if room else None
         self.made = room
         self.point(self.array if room else self.ffi.NULL)
 
@@ -116,11 +127,12 @@ class Call:
     """One call for one set of arguments: its C arguments, made once, and run as often as wanted, for whatever device.
 
     ``counted``: a list was given, as NULL: the call asks how long it is, and INSUFFICIENT_SIZE is its success.  ``handles``: the names in the results
-    that are handles of devices.
+    that are handles of devices.  ``entry``: the struct of the entries of its list, None for that of nvml.h.
     """
 
-    def __init__(self, ffi: Any, name: str, device: int | None, given: dict[str, Any]) -> None:
+    def __init__(self, ffi: Any, name: str, device: int | None, given: dict[str, Any], entry: str | None = None) -> None:
         self.ffi = ffi
+        self.entry = entry
         self.name = name
         self.params = signatures().FUNCTIONS[name]
         self.given = given
@@ -236,10 +248,11 @@ class Call:
             count = self.count[1]
             rows = Rows(
                 self.ffi,
-                item,
-                lambda array: self.places.__setitem__(position, array),
+                self.entry or item,
+                lambda array: self.places.__setitem__(position, self.ffi.cast(f"{item} *", array)),
                 lambda number: count.__setitem__(0, number),
                 lambda: int(count[0]),
+                spare=SPARE if self.name in tables.entry_changes() else 1,
             )
             self.rows.append(rows)
             self.nullable = True

@@ -122,6 +122,26 @@ def exported(version: tuple[int, ...]) -> frozenset[str]:
     return frozenset(name for name, changes in since().items() if sum(change <= driver for change in changes) % 2)
 
 
+ENTRIES = ("nvmlProcessInfo_v1_t", "nvmlProcessInfo_v2_t", "nvmlProcessDetail_v1_t")
+"""Structs of an entry that differs from today's, in the order of their NVP_ENTRY numbers: 16, 24 and 32 bytes."""
+
+
+@functools.cache
+def entry_changes() -> dict[str, tuple[tuple[tuple[int, ...], str | None], ...]]:
+    """Function whose list once had other entries than nvml.h says today -> (driver, struct from it on, None for today's); oldest first."""
+    document = load_yaml(TABLES / "entries.yaml")["functions"]
+    for name, structs in document.items():
+        if name not in since() or not set(structs.values()) <= {*ENTRIES, None}:
+            raise TableError(f"entries.yaml: {name}: a function of since.yaml has structs of {', '.join(ENTRIES)}, or null")
+    return {name: tuple(sorted((_driver(first), struct) for first, struct in structs.items())) for name, structs in document.items()}
+
+
+def entries(version: tuple[int, ...]) -> dict[str, str]:
+    """Function -> struct of an entry of its list, for those whose entries the driver has otherwise than today's nvml.h."""
+    found = {name: next((struct for first, struct in reversed(given) if first <= version), None) for name, given in entry_changes().items()}
+    return {name: struct for name, struct in found.items() if struct is not None}
+
+
 @functools.cache
 def function_index() -> dict[str, int]:
     """Function name -> its number in gates and flags."""

@@ -82,6 +82,7 @@ def pack(spec: ImageSpec) -> bytes:
         ("field_ids", ids, len(spec.field_ids)),
         ("field_index", index, len(index) // 2),
         ("slots", packing.slots(spec.slots), len(spec.slots)),
+        ("entries", packing.entries(spec.entries), len(spec.entries)),
         ("programs", programs, program_count),
         ("steps", steps, step_count),
         ("source", source, len(source)),

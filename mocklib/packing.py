@@ -75,6 +75,16 @@ def slots(given: list[Slot]) -> bytes:
     return as_bytes(packed)
 
 
+def entries(given: dict[str, str]) -> bytes:
+    """The struct of a list's entries by function, where the driver has others than nvml.h."""
+    packed = structs().new("struct nvp_entry[]", len(given))
+    for number, (name, struct) in enumerate(sorted(given.items())):
+        if name not in tables.function_index() or struct not in tables.ENTRIES:
+            raise ImageError(f"entries: {name} with {struct}: a function has one of {', '.join(tables.ENTRIES)}")
+        packed[number].function, packed[number].shape = tables.function_index()[name], tables.ENTRIES.index(struct)
+    return as_bytes(packed)
+
+
 def _step(program: str, entry: dict[str, Any]) -> dict[str, int]:
     """One step of a setter program as the members of nvp_step."""
     where = f"program {program}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mocklib import calls
@@ -44,7 +44,8 @@ class Form:
 @dataclass(frozen=True)
 class Question:
     """One call, read against the header: ``device`` as the image has it; the parts of its key with what they hold (a text without its filling);
-    ``structs`` are the types of its struct parameters in the version asked; ``devices`` are those of the node; ``where`` stands before complaints.
+    ``structs`` are the types of its struct parameters in the version asked; ``devices`` are those of the node; ``where`` stands before complaints;
+    ``entry`` is the struct of the entries of its list, where that is not the one of nvml.h.
     """
 
     asked: Asked
@@ -54,6 +55,7 @@ class Question:
     structs: dict[str, str]
     devices: int
     length_alone: bool = False
+    entry: str | None = None
 
     @property
     def params(self) -> tuple[tuple[str, str, str], ...]:
@@ -69,15 +71,18 @@ def described(asked: Asked) -> str:
     return f"{asked.function}{words}" + (f" of device {asked.gpu}" if asked.gpu is not None else "")
 
 
-def question(asked: Asked, devices: int) -> Question:
-    """The call read against the header, on a node of ``devices``; ImageError says what is wrong with it."""
+def question(asked: Asked, devices: int, entry: str | None = None) -> Question:
+    """The call read against the header, on a node of ``devices``; ImageError says what is wrong with it.
+
+    ``entry``: the struct of the entries of its list, None for that of nvml.h.
+    """
     where = described(asked)
     known = calls.signatures().FUNCTIONS
     if asked.function not in known or asked.function not in tables.function_index():
         raise ImageError(f"{where}: no such function{nearest(asked.function, known)}")
     if asked.function in UNRECORDED:
         raise ImageError(f"{where}: no recording answers it")
-    return _Reader(asked, where, devices).question()
+    return replace(_Reader(asked, where, devices).question(), entry=entry)
 
 
 class _Reader:

@@ -59,7 +59,8 @@ def missing(answers: tuple[Recorded, ...]) -> dict[str, int]:
 def pack(spec: ImageSpec) -> dict[str, tuple[bytes, int]]:
     """Every table of recorded answers; ImageError names function, arguments and member of what cannot be packed."""
     found: dict[Form, dict[tuple[int, bytes], tuple[Recorded, list[Written]]]] = {}
-    asked = [(item, questions.question(item.asked, len(spec.devices))) for item in spec.answers if not item.answer.missing]
+    given = [item for item in spec.answers if not item.answer.missing]
+    asked = [(item, questions.question(item.asked, len(spec.devices), spec.entries.get(item.asked.function))) for item in given]
     widths = questions.text_widths([question for _, question in asked])
     for item, question in asked:
         form, key = questions.keyed(question, widths)

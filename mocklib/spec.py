@@ -165,7 +165,8 @@ class ImageSpec:
     ``absences`` say what each device answers while it is not present; one that is missing answers as a lost one.
     ``gates`` answer a code before any check; ``field_id_limit`` is the largest field id the driver knows (None: FIELD_ID_LIMIT);
     ``ramp_start_ns`` is the instant ramps start from (None: the clock's ``at_ns``);
-    ``programs`` are setter programs in the form of tables/programs.yaml (None: those); ``answers`` are calls answered as they were recorded.
+    ``programs`` are setter programs in the form of tables/programs.yaml (None: those); ``answers`` are calls answered as they were recorded;
+    ``entries`` name the struct of a list's entries by function, where the driver has others than nvml.h (fields.ENTRIES).
     """
 
     system: dict[str, FieldValue] = field(default_factory=dict)
@@ -183,3 +184,4 @@ class ImageSpec:
     absences: list[Absence] = field(default_factory=list)
     links: tuple[Any, ...] = ()
     answers: tuple[Recorded, ...] = ()
+    entries: dict[str, str] = field(default_factory=dict)

@@ -115,7 +115,7 @@ class _Writer:
         if role == "text" and name in self.left:
             self.text(position, name, self.left.pop(name))
         elif role == "list" and name in self.left:
-            self.items(position, name, kind.removesuffix("*").strip(), self.left.pop(name))
+            self.items(position, name, self.question.entry or kind.removesuffix("*").strip(), self.left.pop(name))
         elif role == "out" and name in self.left:
             self.out(position, name, kind.removesuffix("*").strip(), self.left.pop(name))
         elif role == "struct":

@@ -40,6 +40,7 @@ def compile_profile(profile: Profile, driver: Driver) -> ImageSpec:
         field_ids=field_ids(driver),
         slots=_slots(driver),
         gates=gates(driver),
+        entries=fields.entries(driver.version.parts),
         clock=_clock(profile),
         source=_source(profile),
         answers=compile_answers.recorded(profile),

@@ -21,7 +21,7 @@ ROOT, TEXT_ROOT = "nvidia_smi_log", "nvsmi_log"
 UNKNOWN_ERROR = 999
 SHAPES = ("u32", "i32", "string", "processes", "processes_unprotected", "process_samples", "process_samples_four", "keyed", "handle", "ok",
           "pci_address", "topology_pair")  # fmt: skip
-WAYS = {"processes": ("by_pid", "in_step", "in_wider_step")}
+WAYS = {"processes": ("by_pid", "in_step")}
 """List -> ways in which nvidia-smi reads it, the newest first."""
 _MERGED = ("texts", "handle_texts", "handle_ends", "field_ids", "slots", "routes", "formats", "escapes", "lists", "text_routes", "text_formats",
            "text_inner")  # fmt: skip
@@ -70,8 +70,7 @@ class Driver:
     forms      row id -> format, where this driver prints a row otherwise than the row's own format
     escapes    row id -> ``none`` for texts printed without XML escapes
     lists      name of a list -> how it is read, one of WAYS.  ``processes``: which of them the MPS list marks, ``by_pid`` those it names,
-               ``in_step`` as far as its pids, compared with each process in turn, are those of other lists, too, ``in_wider_step`` the same of
-               entries of 24 bytes read where the function writes 16
+               ``in_step`` as far as its pids, compared with each process in turn, are those of other lists, too
     functions  functions this version is seen to have although nothing else shows that its library exports them
     measured   branches whose binaries showed the nodes from the root to this one what they have
     evidence   branch of the binary that showed this node its slots; None where a node changes them without one

@@ -194,6 +194,9 @@ uint64_t nvp_real_ns(void);
 uint64_t nvp_clock_start_ns(void);
 uint64_t nvp_now_in(const unsigned char *node_half);
 
+/* ---- processes.c ---- */
+uint64_t nvp_entry_size(const struct nvp_image *image, unsigned int function, uint64_t usual);
+
 /* ---- trace.c ---- */
 bool nvp_gated(unsigned int function, nvmlReturn_t *code);
 nvmlReturn_t nvp_traced(unsigned int function, nvmlReturn_t code);

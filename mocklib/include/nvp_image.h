@@ -41,6 +41,10 @@
 #define NVP_SHAPE_PCI_ADDRESS 10
 #define NVP_SHAPE_TOPOLOGY_PAIR 11
 
+#define NVP_ENTRY_V1 0
+#define NVP_ENTRY_V2 1
+#define NVP_ENTRY_DETAIL 2
+
 #define NVP_NODE 0xffffffff
 #define NVP_KEY_SIZE 512
 #define NVP_PART_LIMIT 64
@@ -172,6 +176,14 @@ struct nvp_slot {
     uint32_t key;
 };
 
+/* A function whose list has other entries on this driver than nvml.h says today: of which struct (NVP_ENTRY_V1 nvmlProcessInfo_v1_t, V2
+ * nvmlProcessInfo_v2_t, DETAIL nvmlProcessDetail_v1_t). */
+struct nvp_entry {
+    uint16_t function;
+    uint8_t shape;
+    uint8_t reserved;
+};
+
 struct nvp_program {
     uint32_t first;
     uint32_t count;
@@ -278,6 +290,7 @@ struct nvp_image {
     struct nvp_table field_ids;
     struct nvp_table field_index;
     struct nvp_table slots;
+    struct nvp_table entries;
     struct nvp_table programs;
     struct nvp_table steps;
     struct nvp_table source;

@@ -51,6 +51,7 @@ static bool sound_tables(const struct nvp_image *image)
            within(image->field_ids.offset, image->field_ids.count, sizeof(struct nvp_field_id), image->size) &&
            within(image->field_index.offset, image->field_index.count, sizeof(uint16_t), image->size) &&
            within(image->slots.offset, image->slots.count, sizeof(struct nvp_slot), image->size) &&
+           within(image->entries.offset, image->entries.count, sizeof(struct nvp_entry), image->size) &&
            within(image->programs.offset, image->programs.count, sizeof(struct nvp_program), image->size) &&
            within(image->steps.offset, image->steps.count, sizeof(struct nvp_step), image->size) &&
            within(image->source.offset, image->source.count, 1, image->size) && image->source.count >= sizeof(struct nvp_source) &&
@@ -74,6 +75,7 @@ static bool sound_rows(const struct nvp_image *image)
     const struct nvp_field_id *ids = (const void *)(bytes + image->field_ids.offset);
     const uint16_t *index = (const void *)(bytes + image->field_index.offset);
     const struct nvp_slot *slots = (const void *)(bytes + image->slots.offset);
+    const struct nvp_entry *entries = (const void *)(bytes + image->entries.offset);
     const struct nvp_program *programs = (const void *)(bytes + image->programs.offset);
     const struct nvp_step *steps = (const void *)(bytes + image->steps.offset);
     for (unsigned int i = 0; i < image->field_ids.count; i++)
@@ -85,6 +87,9 @@ static bool sound_rows(const struct nvp_image *image)
     for (unsigned int i = 0; i < image->slots.count; i++)
         if (slots[i].number >= NVP_SLOT_COUNT || slots[i].shape > NVP_SHAPE_TOPOLOGY_PAIR ||
             (slots[i].shape < NVP_SHAPE_HANDLE && slots[i].field >= NVP_DEVICE_FIELD_COUNT))
+            return false;
+    for (unsigned int i = 0; i < image->entries.count; i++)
+        if (entries[i].function >= NVP_FUNCTION_COUNT || entries[i].shape > NVP_ENTRY_DETAIL)
             return false;
     for (unsigned int i = 0; i < image->programs.count; i++)
         if (programs[i].first > image->steps.count || programs[i].count > image->steps.count - programs[i].first)

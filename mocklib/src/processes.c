@@ -89,6 +89,29 @@ static void write_slot_unprotected(void *items, uint64_t at, const struct nvp_pr
     copy_name(process, device, half, info->name, sizeof info->name);
 }
 
+/* The structs that an image may give a list's entries, by NVP_ENTRY. */
+static const struct {
+    writer *write;
+    uint64_t size;
+} entries[] = {{write_v1, sizeof(nvmlProcessInfo_v1_t)}, {write_v2, sizeof(nvmlProcessInfo_v2_t)}, {write_detail, sizeof(nvmlProcessDetail_v1_t)}};
+
+/* What the image says of the entries of a function's list; NULL where they are those of nvml.h. */
+static const struct nvp_entry *entry_of(const struct nvp_image *image, unsigned int function)
+{
+    const struct nvp_entry *rows = (const void *)((const unsigned char *)image + image->entries.offset);
+    for (unsigned int i = 0; i < image->entries.count; i++)
+        if (rows[i].function == function)
+            return &rows[i];
+    return NULL;
+}
+
+/* Bytes of an entry of a function's list, usual where the image does not say. */
+uint64_t nvp_entry_size(const struct nvp_image *image, unsigned int function, uint64_t usual)
+{
+    const struct nvp_entry *entry = entry_of(image, function);
+    return entry ? entries[entry->shape].size : usual;
+}
+
 /* The processes of one half: bounded, or a code. */
 static nvmlReturn_t list_in(const struct nvp_device *device, const unsigned char *half, unsigned int id, const struct nvp_process **list,
                             uint64_t *number)
@@ -131,34 +154,56 @@ nvmlReturn_t nvp_slot_processes_unprotected(const struct nvp_device *device, uns
     return fill(device, id, count, items, write_slot_unprotected, true);
 }
 
+/* A list as the driver has it. */
+static nvmlReturn_t listed(const struct nvp_device *device, unsigned int function, unsigned int id, unsigned int *count, void *infos, writer *usual)
+{
+    const struct nvp_entry *entry = entry_of(nvp_image, function);
+    return fill(device, id, count, infos, entry ? entries[entry->shape].write : usual, false);
+}
+
 nvmlReturn_t nvp_h_compute_v1(const struct nvp_device *device, unsigned int *count, nvmlProcessInfo_v1_t *infos)
 {
-    return fill(device, NVP_F_processes_compute, count, infos, write_v1, false);
+    return listed(device, NVP_FN_nvmlDeviceGetComputeRunningProcesses, NVP_F_processes_compute, count, infos, write_v1);
 }
 
 nvmlReturn_t nvp_h_compute_v2(const struct nvp_device *device, unsigned int *count, nvmlProcessInfo_v2_t *infos)
 {
-    return fill(device, NVP_F_processes_compute, count, infos, write_v2, false);
+    return listed(device, NVP_FN_nvmlDeviceGetComputeRunningProcesses_v2, NVP_F_processes_compute, count, infos, write_v2);
+}
+
+nvmlReturn_t nvp_h_compute_v3(const struct nvp_device *device, unsigned int *count, nvmlProcessInfo_v2_t *infos)
+{
+    return listed(device, NVP_FN_nvmlDeviceGetComputeRunningProcesses_v3, NVP_F_processes_compute, count, infos, write_v2);
 }
 
 nvmlReturn_t nvp_h_graphics_v1(const struct nvp_device *device, unsigned int *count, nvmlProcessInfo_v1_t *infos)
 {
-    return fill(device, NVP_F_processes_graphics, count, infos, write_v1, false);
+    return listed(device, NVP_FN_nvmlDeviceGetGraphicsRunningProcesses, NVP_F_processes_graphics, count, infos, write_v1);
 }
 
 nvmlReturn_t nvp_h_graphics_v2(const struct nvp_device *device, unsigned int *count, nvmlProcessInfo_v2_t *infos)
 {
-    return fill(device, NVP_F_processes_graphics, count, infos, write_v2, false);
+    return listed(device, NVP_FN_nvmlDeviceGetGraphicsRunningProcesses_v2, NVP_F_processes_graphics, count, infos, write_v2);
+}
+
+nvmlReturn_t nvp_h_graphics_v3(const struct nvp_device *device, unsigned int *count, nvmlProcessInfo_v2_t *infos)
+{
+    return listed(device, NVP_FN_nvmlDeviceGetGraphicsRunningProcesses_v3, NVP_F_processes_graphics, count, infos, write_v2);
 }
 
 nvmlReturn_t nvp_h_mps_v1(const struct nvp_device *device, unsigned int *count, nvmlProcessInfo_v1_t *infos)
 {
-    return fill(device, NVP_F_processes_mps, count, infos, write_v1, false);
+    return listed(device, NVP_FN_nvmlDeviceGetMPSComputeRunningProcesses, NVP_F_processes_mps, count, infos, write_v1);
 }
 
 nvmlReturn_t nvp_h_mps_v2(const struct nvp_device *device, unsigned int *count, nvmlProcessInfo_v2_t *infos)
 {
-    return fill(device, NVP_F_processes_mps, count, infos, write_v2, false);
+    return listed(device, NVP_FN_nvmlDeviceGetMPSComputeRunningProcesses_v2, NVP_F_processes_mps, count, infos, write_v2);
+}
+
+nvmlReturn_t nvp_h_mps_v3(const struct nvp_device *device, unsigned int *count, nvmlProcessInfo_v2_t *infos)
+{
+    return listed(device, NVP_FN_nvmlDeviceGetMPSComputeRunningProcesses_v3, NVP_F_processes_mps, count, infos, write_v2);
 }
 
 /* NVML_PROCESS_MODE_COMPUTE 0, GRAPHICS 1, MPS 2 (nvml.h, nvmlProcessMode_t); ALL joins the three. */

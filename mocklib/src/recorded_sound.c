@@ -90,7 +90,7 @@ static bool sound_write(const struct nvp_image *image, const struct nvp_form *fo
     if (write->kind == NVP_WRITE_ROWS)
         return sound_rows(form, write, size_of(image, form, form->part_count, write->position), answer->count);
     if (found->is == NVP_IS_LIST)
-        return end <= (uint64_t)answer->count * found->size;
+        return end <= (uint64_t)answer->count * nvp_entry_size(image, form->function, found->size);
     return found->is == NVP_IS_ARRAY || end <= size_of(image, form, form->part_count, write->position);
 }
 

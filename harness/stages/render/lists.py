@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -92,8 +91,7 @@ def _processes(source: NvmlSource, place: Place) -> list[Place]:
     if any(listed is None for listed in held.values()):
         return []
     found = _merged(held.get(COMPUTE_ROW) or [], held.get(GRAPHICS_ROW) or [])
-    way, marking = source.way("processes"), held.get(MPS_ROW) or []
-    _mark(found, _wider(marking) if way == "in_wider_step" else [int(process["pid"]) for process in marking], way)
+    _mark(found, [int(process["pid"]) for process in held.get(MPS_ROW) or []], source.way("processes"))
     return [replace(place, entry={**place.entry, **process}) for process in found]
 
 
@@ -112,15 +110,6 @@ def _merged(compute: list[dict[str, Any]], graphics: list[dict[str, Any]]) -> li
 def _signed(pid: int) -> int:
     """A pid as the binaries compare it: 32 bits with a sign."""
     return (pid ^ 0x80000000) - 0x80000000
-
-
-def _wider(listed: list[dict[str, Any]]) -> list[int]:
-    """The pids of entries of 16 bytes as a program finds them that takes them for entries of 24, in a list of zeros.
-
-    Measured with binaries 450 and 460, which ask the MPS list of a function whose entries nvml.h has with 16 bytes.
-    """
-    data = b"".join(struct.pack("<QQ", int(entry["pid"]), int(entry["usedGpuMemory"])) for entry in listed).ljust(24 * len(listed), b"\0")
-    return [int.from_bytes(data[24 * number : 24 * number + 4], "little") for number in range(len(listed))]
 
 
 def _mark(found: list[dict[str, Any]], pids: list[int], way: str) -> None:

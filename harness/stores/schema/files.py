@@ -257,7 +257,7 @@ class Node(Base):
     routes: Routes | None = None
     formats: dict[str, str | None] | None = None
     escapes: dict[str, str | None] | None = None
-    lists: dict[Literal["processes"], Literal["by_pid", "in_step", "in_wider_step"] | None] | None = None
+    lists: dict[Literal["processes"], Literal["by_pid", "in_step"] | None] | None = None
     functions: list[str] | None = None
     text: list[NamedElement] | None = None
     text_changes: Changes | None = None

@@ -45,6 +45,26 @@ def test_functions_are_numbered_by_name_and_first_seen_on_a_branch() -> None:
     assert fields.function_index()[list(since)[5]] == 5
 
 
+@pytest.mark.parametrize(
+    ("version", "found"),
+    [((440, 33, 1), {}), ((450,), {"": 24}), ((450, 36), {"": 24}), ((465, 19, 1), {"": 24}), ((470,), {}), ((530, 30, 2), {}), ((535, 43), {"_v3": 32}),
+     ((535, 86, 10), {"_v3": 32}), ((535, 104, 5), {}), ((550, 127, 8), {}), ((616, 1), {})],
+)  # fmt: skip
+def test_the_entries_that_todays_header_has_otherwise_are_those_of_some_drivers(version: tuple[int, ...], found: dict[str, int]) -> None:
+    sizes = dict(zip(fields.ENTRIES, (16, 24, 32), strict=True))
+    entries = fields.entries(version)
+    assert {name.removeprefix("nvmlDeviceGetMPSComputeRunningProcesses"): sizes[struct] for name, struct in entries.items() if "MPS" in name} == found
+    assert len(entries) == (3 if "_v3" in found else len(found))
+
+
+def test_entries_of_no_known_struct_or_function_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    fields.since()
+    for name, struct in (("nvmlDeviceGetNme", None), ("nvmlDeviceGetComputeRunningProcesses", "nvmlMemory_t")):
+        monkeypatch.setattr(fields, "load_yaml", lambda _, name=name, struct=struct: {"functions": {name: {450: struct}}})
+        with pytest.raises(TableError, match=f"entries.yaml: {name}: "):
+            fields.entry_changes.__wrapped__()
+
+
 def test_the_layout_word_is_one_number_for_one_set_of_tables() -> None:
     assert fields.layout_word() == fields.layout_word()
     assert 0 < fields.layout_word() < 1 << 64

@@ -81,6 +81,8 @@ def test_packing_is_deterministic_and_sealed_with_zlibs_crc() -> None:
         (ImageSpec(field_ids=[FieldId(1, None, "nothing")]), "field id 1: no field 'nothing'"),
         (ImageSpec(slots=[Slot(3, "word", "name")]), "slot 3: no shape 'word'"),
         (ImageSpec(slots=[Slot(600, "ok")]), "slots are 1 to 511"),
+        (ImageSpec(entries={"nvmlDeviceGetNme": "nvmlProcessInfo_v1_t"}), "entries: nvmlDeviceGetNme"),
+        (ImageSpec(entries={"nvmlDeviceGetComputeRunningProcesses": "nvmlMemory_t"}), "entries: .*nvmlMemory_t: .* nvmlProcessInfo_v2_t"),
         (ImageSpec(programs={"power_limit": [{"frob": "name"}]}), "program power_limit: no step"),
         (ImageSpec(clock=Clock("sundial")), "clock mode 'sundial'"),
         (ImageSpec(devices=[{}] * 4001), "4001 devices"),

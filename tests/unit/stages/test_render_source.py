@@ -271,16 +271,6 @@ def test_a_process_listed_twice_is_marked_once_in_step_and_twice_by_pid():
     assert processes(PROCESSES, given, way="in_step") == [(1, 3), (1, 1)]
 
 
-def test_entries_taken_for_wider_ones_mark_what_is_found_there():
-    """Binaries 450 and 460: the second pid is the memory of the second entry, the third stands past the end of three."""
-    def listed(*pids):
-        return (0, {"value": [{"pid": pid, "usedGpuMemory": 5} for pid in pids]})
-
-    assert processes(PROCESSES, {0: entry(1, 2), 1: listed(1, 2), 2: entry()}, way="in_wider_step") == [(1, 3), (2, 1)]
-    assert processes(PROCESSES, {0: entry(1, 5), 1: listed(1, 2), 2: entry()}, way="in_wider_step") == [(1, 3), (5, 3)]
-    assert processes(PROCESSES, {0: entry(1, 2, 3), 1: listed(1, 2, 3), 2: entry()}, way="in_wider_step") == [(1, 1), (2, 1), (3, 1)]
-
-
 def test_lists_come_from_functions_of_the_header_as_well():
     routes = {**PROCESSES, "processes.mps": {"call": "nvmlMps", "out": "infos"}}
     assert processes(routes, {0: entry(1), "nvmlMps": (0, {"infos": [{"pid": 1}]}), 2: entry(2)}) == [(1, 3), (2, 4)]

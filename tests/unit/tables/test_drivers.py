@@ -76,7 +76,7 @@ def test_no_two_slots_of_a_driver_share_a_number(tree, version):
     ("version", "way"),
     [
         ("460.73.01", "in_step"),
-        ("460.106.00", "in_wider_step"),
+        ("460.106.00", "in_step"),
         ("535.274.02", "in_step"),
         ("550.163.01", "by_pid"),
         ("595.91.07", "by_pid"),
@@ -155,7 +155,7 @@ def test_null_takes_an_entry_of_the_parent_away(tmp_path):
         ('parent: "595.91.07"\nchange: []\n', "did you mean 'changes'"),
         ('parent: "595.91.07"\nchanges: [{add: gpu, after: null, element: {x: nosuchrow}}]\n', "unknown row"),
         ('parent: "595.91.07"\nslots: {x: {number: 3, shape: u64}}\n', "shape"),
-        ('parent: "595.91.07"\nlists: {processes: sometimes}\n', "processes by_pid, processes in_step, processes in_wider_step"),
+        ('parent: "595.91.07"\nlists: {processes: sometimes}\n', "processes by_pid, processes in_step"),
         ('parent: "595.91.07"\nlists: {clocks: by_pid}\n', "clocks"),
     ],
 )
