@@ -122,6 +122,12 @@ def exported(version: tuple[int, ...]) -> frozenset[str]:
     return frozenset(name for name, changes in since().items() if sum(change <= driver for change in changes) % 2)
 
 
+@functools.cache
+def function_index() -> dict[str, int]:
+    """Function name -> its number in gates and flags."""
+    return {name: index for index, name in enumerate(since())}
+
+
 ENTRIES = ("nvmlProcessInfo_v1_t", "nvmlProcessInfo_v2_t", "nvmlProcessDetail_v1_t")
 """Structs of an entry that differs from today's, in the order of their NVP_ENTRY numbers: 16, 24 and 32 bytes."""
 
@@ -140,12 +146,6 @@ def entries(version: tuple[int, ...]) -> dict[str, str]:
     """Function -> struct of an entry of its list, for those whose entries the driver has otherwise than today's nvml.h."""
     found = {name: next((struct for first, struct in reversed(given) if first <= version), None) for name, given in entry_changes().items()}
     return {name: struct for name, struct in found.items() if struct is not None}
-
-
-@functools.cache
-def function_index() -> dict[str, int]:
-    """Function name -> its number in gates and flags."""
-    return {name: index for index, name in enumerate(since())}
 
 
 @functools.cache
