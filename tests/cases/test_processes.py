@@ -23,7 +23,8 @@ def asked(nvml: Nvml, device: int, name: str, room: int, struct: str) -> tuple[i
     whole = ffi.buffer(entries)
     whole[:] = b"\xa5" * len(whole)
     count = ffi.new("unsigned int *", room)
-    code = nvml.function(name)(ffi.cast("nvmlDevice_t", device), count, entries if room else ffi.NULL)
+    function = nvml.function(name)
+    code = function(ffi.cast("nvmlDevice_t", device), count, ffi.cast(ffi.typeof(function).args[2], entries) if room else ffi.NULL)
     return int(code), int(count[0]), bytes(whole)
 
 

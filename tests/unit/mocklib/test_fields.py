@@ -47,7 +47,7 @@ def test_functions_are_numbered_by_name_and_first_seen_on_a_branch() -> None:
 
 @pytest.mark.parametrize(
     ("version", "found"),
-    [((440, 33, 1), {}), ((450,), {"": 24}), ((450, 36), {"": 24}), ((465, 19, 1), {"": 24}), ((470,), {}), ((530, 30, 2), {}), ((535, 43), {"_v3": 32}),
+    [((440, 33, 1), {}), ((450,), {"": 24}), ((450, 36), {"": 24}), ((465, 19, 1), {"": 24}), ((470,), {}), ((530, 30), {}), ((535, 43), {"_v3": 32}),
      ((535, 86, 10), {"_v3": 32}), ((535, 104, 5), {}), ((550, 127, 8), {}), ((616, 1), {})],
 )  # fmt: skip
 def test_the_entries_that_todays_header_has_otherwise_are_those_of_some_drivers(version: tuple[int, ...], found: dict[str, int]) -> None:
