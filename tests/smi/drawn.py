@@ -31,9 +31,6 @@ NOT_STATED: dict[str, str] = {
 """Keys and image fields, by how they begin, that answer no state, and why."""
 STALE = (418, 450, 460, 525)
 """Branches of which no GPU is drawn whose architecture is refused: what nvidia-smi then prints of ECC hangs on what memory held before."""
-MPS_AT_MOST = {450: 2, 460: 2}
-"""Branch -> entries of the MPS list that a GPU has at most: these binaries take entries of 16 bytes for ones of 24, and of three the last from
-memory behind the list."""
 LIMITS: dict[str, tuple[int, str]] = {
     "mig.max_gpu_instances": (8, "nvidia-smi asks for each of them: with 2^32 it asks for minutes"),
     "bridge_chip.type": (1, "nvml.h names two; nvidia-smi leaves out the line of any other"),

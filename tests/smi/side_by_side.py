@@ -26,7 +26,7 @@ from tests.smi import drawn
 
 ROOT = Path(__file__).resolve().parents[2]
 SECOND_NS = 1_000_000_000
-ARCHITECTURE, CUDA, MPS = "architecture", "system.cuda_version", "processes.mps"
+ARCHITECTURE, CUDA = "architecture", "system.cuda_version"
 LIMIT_S = 20.0
 CLOCK = re.compile(rb"(?m)^(\t<timestamp>|Timestamp +: ).*$")
 """The one line that is the host's clock in what a binary prints."""
@@ -104,10 +104,10 @@ class Pairs:
         cuda = own.system[CUDA]
         for branch, empty in self._specs.items():
             devices = [_aged(held) for held in own.devices] if branch in drawn.STALE else own.devices
-            devices = [_shortened(held, drawn.MPS_AT_MOST[branch]) for held in devices] if branch in drawn.MPS_AT_MOST else devices
             nvml = FieldValue(f"{int(str(cuda.value)) // 1000}.{self.versions[branch]}")
             system = {**empty.system, CUDA: cuda, "system.nvml_version": nvml}
-            yield branch, replace(own, system=system, devices=devices, field_ids=empty.field_ids, slots=empty.slots, gates=empty.gates)
+            served = replace(own, system=system, devices=devices, field_ids=empty.field_ids, slots=empty.slots)
+            yield branch, replace(served, gates=empty.gates, entries=empty.entries)
 
     def differences(
         self, document: Mapping[str, Any], wanted: tuple[str, ...], branches: tuple[int, ...] = (), seed: int | None = None
@@ -162,12 +162,6 @@ class Pairs:
 def _aged(held: dict[str, FieldValue]) -> dict[str, FieldValue]:
     """A GPU that says an architecture, the oldest where it said none."""
     return {**held, ARCHITECTURE: FieldValue(min(ARCHITECTURES.values()))} if held[ARCHITECTURE].status else held
-
-
-def _shortened(held: dict[str, FieldValue], most: int) -> dict[str, FieldValue]:
-    """A GPU with ``most`` entries of its MPS list."""
-    listed = held[MPS]
-    return {**held, MPS: replace(listed, value=listed.value[:most])} if isinstance(listed.value, tuple) else held
 
 
 def _empty() -> Profile:
