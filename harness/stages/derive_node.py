@@ -18,7 +18,7 @@ from harness.stages import derive_node_view, derive_presence, derive_spelling, s
 from harness.stages.derive_walk import STATE, UNMODELLED, VALUE, Walker
 from harness.stores import profiles
 from harness.tables import differ, drivers, rows
-from harness.tables.drivers import Driver, DriverTree, needed_rows
+from harness.tables.drivers import Driver, DriverTree, SlotDef, needed_rows
 from harness.tables.layout import Element, with_children
 from harness.tables.rows import Route
 from harness.text.listing import is_masked
@@ -26,6 +26,10 @@ from harness.text.model import REPEATED, Node
 from harness.text.outline import Outline, Queried
 from harness.words.fileformat import FORMAT
 from harness.words.state import State
+from mocklib.getters import FIELD_VALUES
+
+PID = "process.pid"
+PROCESS_LISTS = ("processes.compute", "processes.graphics", "processes.mps")
 
 
 @dataclass(frozen=True)
@@ -121,6 +125,13 @@ def _told_apart(row: str, measured: Driver, states: Mapping[str, tuple[State | N
     return route.kind == "slot" and len({states[other] for other in same if other in states}) > 1
 
 
+def _unprinted(driver: Driver, measured: Driver, states: Mapping[str, tuple[State | None, ...]]) -> dict[str, SlotDef]:
+    """Slots of rows that the capture shows and the measured binary never prints, where that binary's table has nothing else in their place."""
+    asked = {driver.routes[row].target for row in states if row in driver.routes and driver.routes[row].kind == "slot"}
+    taken = {slot.number for slot in measured.slots.values()}
+    return {name: slot for name, slot in driver.slots.items() if name in asked - measured.slots.keys() and slot.number not in taken}
+
+
 def _of_branch(spec: dict[str, Any], driver: Driver, tree: DriverTree, states: Mapping[str, tuple[State | None, ...]]) -> Driver:
     """``driver`` with the private table that a binary of its branch showed, and the routes through it, where the node that answered is of another.
 
@@ -129,12 +140,13 @@ def _of_branch(spec: dict[str, Any], driver: Driver, tree: DriverTree, states: M
     measured = tree.measured(driver.version.branch) if driver.inherited else None
     if measured is None or driver.version.branch in driver.measured:
         return driver
-    slots: dict[str, Any] = {name: None for name in driver.slots if name not in measured.slots}
+    beside = _unprinted(driver, measured, states)
+    slots: dict[str, Any] = {name: None for name in driver.slots if name not in {**measured.slots, **beside}}
     slots |= {name: {"number": slot.number, "shape": slot.shape} for name, slot in measured.slots.items() if driver.slots.get(name) != slot}
     spec["binary"] = tree.nodes[measured.node].spec["binary"]
     if slots:
         spec["slots"] = slots
-    given = replace(driver, slots=measured.slots)
+    given = replace(driver, slots={**measured.slots, **beside})
     both = [(row, route, measured.routes[row]) for row, route in driver.routes.items() if row in measured.routes]
     routed = {row: known for row, route, known in both if "slot" in (route.kind, known.kind) and not _told_apart(row, measured, states)}
     for row in routed:
@@ -218,15 +230,17 @@ def _carry_functions(spec: dict[str, Any], document: Queried, driver: Driver) ->
     gated, carried = compiling.gates(driver), {**spec.get("routes", {}), **spec.get("text_routes", {})}
     found = set()
     for reading in Walker(document, driver).readings():
-        plain = rows.load()[reading.row].route if reading.row is not None else None
-        if reading.row in carried:
-            route = plain if carried[reading.row] is None else rows.parse_route(carried[reading.row], "a carried route")
-        else:
-            route = driver.routes.get(reading.row or "", plain)
-        answered = reading.kind == VALUE or (reading.kind == STATE and reading.state is not State.of_code(compiling.FUNCTION_NOT_FOUND))
-        if answered and route is not None and route.kind == "call" and gated.get(route.target):
-            found.add(route.target)
-    if found:
+        if reading.kind != VALUE and (reading.kind != STATE or reading.state is State.of_code(compiling.FUNCTION_NOT_FOUND)):
+            continue
+        listed = PROCESS_LISTS if reading.kind == VALUE and reading.row == PID else ()  # an entry shows that its lists answer
+        for row in (reading.row or "", *listed):
+            plain = rows.load()[row].route if row in rows.load() else None
+            if row in carried:
+                route = plain if carried[row] is None else rows.parse_route(carried[row], "a carried route")
+            else:
+                route = driver.routes.get(row, plain)
+            found.add("" if route is None else FIELD_VALUES if route.kind == "fieldvalue" else route.target if route.kind == "call" else "")
+    if found := {name for name in found if gated.get(name)}:
         spec["functions"] = sorted({*spec.get("functions", ()), *found})
 
 

@@ -28,7 +28,7 @@ def refused(taken: Taken, *words: str, status: int = 3) -> None:
         ("bash: nvidia-smi: command not found\n", ["not installed"]),
         ("", ["empty"]),
         ("\n\n", ["empty"]),
-        ("==============NVSMI LOG==============\n\nTimestamp : x\n", ["`nvidia-smi -q` text"]),
+        ("==============NVSMI LOG==============\n\nTimestamp : x\n", ["Driver Version", "cannot be told"]),
         ("+---------------+\n| NVIDIA-SMI 535 |\n", ["table"]),
         ("<html><body>404</body></html>", ["XML or HTML with <html>"]),
         ("# Notes\n\nsee <id>\n", ["it starts '# Notes'", "capture with `nvidia-smi -q -x`"]),

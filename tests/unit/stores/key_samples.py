@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness.stores.schema.keys import Key
+from harness.stores.schema.keys import NODE, Key
 
 CONTEXT: dict[str, dict[str, Any]] = {
     "hostname": {"architecture": "blackwell"},
@@ -16,6 +16,11 @@ CONTEXT: dict[str, dict[str, Any]] = {
     "power.smoothing.state": {"power.smoothing.supported": True},
     "fabric.health_mask": {"fabric.state": "completed"},
     "fabric.health_summary": {"fabric.state": "completed"},
+    "pcie_topology.root_complexes": {"pci.bus_id": "0000:07:00.0"},
+    "pcie_topology.cores_per_numa": {
+        "pci.bus_id": "0000:07:00.0",
+        "pcie_topology.root_complexes": [{"id": "pci0000:00", "numa_node": 0, "devices": ["0000:07:00.0"]}],
+    },
 }
 """What has to be given beside a key for it to be read."""
 _CLOCKS = [{"freq_mhz": 1215, "graphics_clocks": [210, 1410]}]
@@ -81,10 +86,11 @@ def nested(values: dict[str, Any]) -> dict[str, Any]:
 
 def document(key: Key, value: Any, *, node: bool = False) -> dict[str, Any]:
     """A profile of one device that gives ``key``; ``node``: a key of the node."""
-    given = nested({**CONTEXT.get(key.path, {}), key.path: value})
+    beside = CONTEXT.get(key.path, {})
     found: dict[str, Any] = {"version": "1.0", "system": {"driver_version": "580.105.08"}}
-    if node:
-        for name, block in given.items():
-            found[name] = {**found.get(name, {}), **block}
-        return {**found, "devices": [{"index": 0}]}
-    return {**found, "devices": [{"index": 0, **given}]}
+    if not node:
+        return {**found, "devices": [{"index": 0, **nested({**beside, key.path: value})}]}
+    of_node = {name: given for name, given in beside.items() if name in {known.path for known in NODE}}
+    for name, block in nested({**of_node, key.path: value}).items():
+        found[name] = {**found.get(name, {}), **block}
+    return {**found, "devices": [{"index": 0, **nested({name: given for name, given in beside.items() if name not in of_node})}]}
