@@ -208,6 +208,19 @@ def _running(field: str) -> Handler:
     return lambda board, gpu, _args, _out: processes(board, gpu, field)
 
 
+def _running_v1(field: str) -> Handler:
+    """The first version's entries: pid and memory, no instances."""
+
+    def answer(board: Board, gpu: int | None, _args: Mapping[str, Any], _out: str) -> Said:
+        said = processes(board, gpu, field)
+        return said if said.code else Said(0, tuple({key: held for key, held in entry.items() if key not in INSTANCES} for entry in said.value))
+
+    return answer
+
+
+INSTANCES = ("gpuInstanceId", "computeInstanceId")
+
+
 def _process_name(board: Board, _gpu: int | None, args: Mapping[str, Any], _out: str) -> Said:
     for gpu in range(board.count):
         for field in PROCESS_FIELDS:
@@ -276,13 +289,13 @@ HANDLERS: dict[str, tuple[tuple[str, ...], Handler]] = {
     ),
     "compute_v3": (("processes.compute",), _running("processes.compute")),
     "compute_v2": (("processes.compute",), _running("processes.compute")),
-    "compute_v1": (("processes.compute",), _running("processes.compute")),
+    "compute_v1": (("processes.compute",), _running_v1("processes.compute")),
     "graphics_v3": (("processes.graphics",), _running("processes.graphics")),
     "graphics_v2": (("processes.graphics",), _running("processes.graphics")),
-    "graphics_v1": (("processes.graphics",), _running("processes.graphics")),
+    "graphics_v1": (("processes.graphics",), _running_v1("processes.graphics")),
     "mps_v3": (("processes.mps",), _running("processes.mps")),
     "mps_v2": (("processes.mps",), _running("processes.mps")),
-    "mps_v1": (("processes.mps",), _running("processes.mps")),
+    "mps_v1": (("processes.mps",), _running_v1("processes.mps")),
     "process_name": (PROCESS_FIELDS, _process_name),
     "retired_pages": (("retired_pages.single_bit", "retired_pages.double_bit"), _retired),
     "retired_pages_v2": (("retired_pages.single_bit", "retired_pages.double_bit"), _retired_with_times),
