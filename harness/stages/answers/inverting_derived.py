@@ -83,6 +83,11 @@ def _number(key: str, most: int = 2**32 - 1) -> Callable[[Keys, Told, Telling], 
     return inverse
 
 
+def _monitoring(made: Keys, said: Told, _: Telling) -> None:
+    if said.value in (0, 1):
+        made.put("monitoring", bool(said.value), said)
+
+
 def _smoothing(made: Keys, said: Told, _: Telling) -> None:
     if said.value in (0, 1):
         made.put("power.smoothing.supported", True, said)
@@ -165,7 +170,7 @@ def _health_summary(made: Keys, said: Told, _: Telling) -> None:
 _INVERSES: tuple[tuple[str, Callable[[Keys, Told, Telling], None]], ...] = (
     ("pci.bus_id", _bus_id), ("pci.bus_id_legacy", _bus_id_legacy), ("pci.domain", _pci), ("pci.bus", _pci), ("pci.device", _pci),
     ("memory.v1_used_bytes", _used), ("power.current_draw_mw", _number("power.current_draw_mw")),
-    ("power.smoothing.enabled", _smoothing),
+    ("power.smoothing.enabled", _smoothing), ("monitoring", _monitoring),
     ("power.workload_profiles.supported", _offered), ("power.workload_profiles.requested", _requested),
     ("clocks_throttle_reasons.mask", _throttle), ("clocks_throttle_reasons.supported_mask", _supported),
     ("fabric.health_mask", _health_mask), ("fabric.health_summary", _health_summary),
@@ -173,5 +178,6 @@ _INVERSES: tuple[tuple[str, Callable[[Keys, Told, Telling], None]], ...] = (
     ("fan.min_speed_percent", _number("fan.min_speed_percent", 100)), ("fan.max_speed_percent", _number("fan.max_speed_percent", 100)),
 )  # fmt: skip
 """Derived field -> what turns it back, in the order in which they lean on each other."""
-_TOLD = frozenset(("pci.bus_id", "memory.v1_used_bytes", "clocks_throttle_reasons.mask", "fabric.health_mask", "fabric.health_summary"))
-"""Fields whose keys a text tells, too: they are said even where other keys would make the same of them."""
+_TOLD = frozenset(("pci.bus_id", "memory.v1_used_bytes", "clocks_throttle_reasons.mask", "fabric.health_mask", "fabric.health_summary",
+                   "monitoring"))  # fmt: skip
+"""Fields whose keys a text tells, too, or that would hang on readings: they are said even where other keys would make the same of them."""

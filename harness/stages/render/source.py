@@ -139,7 +139,10 @@ class NvmlSource:
         return 0 if route.pick(int(mask)) else NOT_SUPPORTED
 
     def _computed(self, route: Route, place: Place) -> Reading:
-        """A sum of the rows that answer (INSUFFICIENT_SIZE where 64 bits do not hold it), a difference of two as printed, whether all answer."""
+        """A sum of the rows that answer (INSUFFICIENT_SIZE where 64 bits do not hold it), a difference of two as printed, whether all answer.
+
+        The two that differ are read as the binaries' 64 bits without a sign: a recording can say any number.
+        """
         if route.kind == "all":
             asked = [row for row in route.operands if (own := self._route(row)) is not None and self.opens(own, place)]
             return next((one for one in (self.read(row, place) for row in asked) if not one.answered), Reading(0, len(asked)))
@@ -152,7 +155,7 @@ class NvmlSource:
         shown = []
         for operand, value in zip(route.operands, values, strict=True):
             form = self._driver.form(operand)
-            shown.append(int(form.parse(form.text(value))))
+            shown.append(int(form.parse(form.text(value & U64))))
         return Reading(0, shown[0] - sum(shown[1:]))
 
     def answer(self, route: Route, place: Place) -> Answer:
