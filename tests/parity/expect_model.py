@@ -75,11 +75,16 @@ class Model:
         if row in at.entry:
             return Said(0, at.entry[row])
         if at.entry:
-            return self._follow(row, at)
+            return self._looked_at(row, at)
         key = (row, at.gpu)
         if key not in self._known:
-            self._known[key] = self._follow(row, at)
+            self._known[key] = self._looked_at(row, at)
         return self._known[key]
+
+    def _looked_at(self, row: str, at: At) -> Said:
+        """The reading of ``row``, the empty text for a code that nvidia-smi does not look at."""
+        route, said = self.route(row), self._follow(row, at)
+        return Said(0, "") if route is not None and said.code in route.ignored else said
 
     def _follow(self, row: str, at: At) -> Said:
         route = self.route(row)

@@ -25,7 +25,7 @@ from tests.parity.expect_model import Leaf, Model
 from tests.parity.expect_sources import handlers_of, printed_rows
 from tests.parity.mutations_board import ROOT
 from tests.parity.mutations_library import Served, clock, differences
-from tests.parity.test_tracer import ONLY_CALLED, UNANSWERED
+from tests.parity.tracer_unshown import ONLY_CALLED, UNANSWERED
 
 TREE = drivers.load(ROOT)
 NEWEST = TREE.versions()[-1].text

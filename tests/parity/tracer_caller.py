@@ -15,6 +15,7 @@ from typing import Any
 
 PROTOTYPES = """
 SystemGetDriverVersion version:text80
+SystemGetCudaDriverVersion cudaDriverVersion:i32
 SystemGetCudaDriverVersion_v2 cudaDriverVersion:i32
 SystemGetProcessName =pid name:text1024
 DeviceGetCount_v2 deviceCount:u32

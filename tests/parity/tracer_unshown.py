@@ -1,0 +1,25 @@
+"""The fields of the image that no element of `-q -x` shows, on any driver, and what shows each of them."""
+
+from __future__ import annotations
+
+ONLY_CALLED = frozenset((
+    "bar1_memory.free_bytes", "clocks_throttle_reasons.supported_mask", "compute_capability.major", "compute_capability.minor", "ecc.default_mode",
+    "fan.count", "gsp_firmware.default_mode", "gsp_firmware.mode", "memory.memory_bus_width",
+    "mig.max_devices", "num_gpu_cores", "platform.module_id", "power.total_energy_consumption_mj", "hostname",
+    "fan.min_speed_percent", "fan.max_speed_percent", "power.power_mizer_mode", "clocks.adaptive_clocking",
+    *(f"clocks.offsets.{domain}.{what}_mhz" for domain in ("graphics", "memory") for what in ("min", "max", "set")),
+))  # fmt: skip
+"""Fields that functions answer from and no element of `-q -x` shows; ``test_blind`` calls those functions."""
+ONLY_HANDLED = frozenset((
+    "fan.target_speed_percent", "fan.speed_rpm", "power.workload_profiles.supported", "processes.utilization",
+    "topology.cpus", "topology.default_level", "topology.numa_node", "topology.root",
+))  # fmt: skip
+"""The same for functions written in C; ``tests/contract`` calls them."""
+ONLY_GATES = frozenset(("processes.graphics_listed",))
+"""Fields that no element shows and a gate asks: what is printed hangs on them."""
+OTHER_VIEWS = frozenset(("monitoring",))
+"""Fields that no element of `-q -x` hangs on and other views do: pmon and dmon ask slot 72; ``tests/smi`` runs them."""
+UNANSWERED = frozenset((
+    "pci.function", "pcie.device_current_link_gen", "power.management_supported", "power.module.power_state", "retired_pages.pending_blacklist",
+))  # fmt: skip
+"""Fields no function answers from yet; ``test_blind`` holds this list, too."""
