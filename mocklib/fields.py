@@ -164,6 +164,17 @@ def answered_from() -> dict[str, tuple[str, ...]]:
 
 
 @functools.cache
+def written() -> dict[str, frozenset[str]]:
+    """Function name -> what it writes (``parameter`` or ``parameter.member``), of the functions that ``answered_from`` has."""
+    return {
+        name: frozenset(entry["out"])
+        for path in sorted((TABLES / "functions").glob("*.yaml"))
+        for name, entry in load_yaml(path).items()
+        if name in answered_from()
+    }
+
+
+@functools.cache
 def readers() -> dict[str, tuple[str, ...]]:
     """Field -> the functions that answer from it, in alphabetical order: named in ``out`` or ``string``, or read by a handler written in C."""
     found: dict[str, set[str]] = {}

@@ -26,6 +26,7 @@ from harness.text.model import REPEATED, Node
 from harness.text.outline import Outline, Queried
 from harness.words.fileformat import FORMAT
 from harness.words.state import State
+from mocklib import fields
 from mocklib.getters import FIELD_VALUES
 
 PID = "process.pid"
@@ -238,10 +239,18 @@ def _carry_functions(spec: dict[str, Any], document: Queried, driver: Driver) ->
             if row in carried:
                 route = plain if carried[row] is None else rows.parse_route(carried[row], "a carried route")
             else:
-                route = driver.routes.get(row, plain)
+                route = _answering(driver.routes.get(row, plain), plain)
             found.add("" if route is None else FIELD_VALUES if route.kind == "fieldvalue" else route.target if route.kind == "call" else "")
     if found := {name for name in found if gated.get(name)}:
         spec["functions"] = sorted({*spec.get("functions", ()), *found})
+
+
+def _answering(route: Route | None, plain: Route | None) -> Route | None:
+    """``route``, or ``plain`` where only that version of the function writes what the row takes: the older one cannot have given it."""
+    if route is None or plain is None or (route.kind, route.args, route.out) != (plain.kind, plain.args, plain.out):
+        return route
+    written = fields.written()
+    return plain if route.out in written.get(plain.target, ()) and route.out not in written.get(route.target, (route.out,)) else route
 
 
 def _merge(old: Element, nodes: list[Node], path: str, known: dict[str, Element]) -> Element:
