@@ -128,7 +128,8 @@ def _told_apart(row: str, measured: Driver, states: Mapping[str, tuple[State | N
 
 def _unprinted(driver: Driver, measured: Driver, states: Mapping[str, tuple[State | None, ...]]) -> dict[str, SlotDef]:
     """Slots of rows that the capture shows and the measured binary never prints, where that binary's table has nothing else in their place."""
-    asked = {driver.routes[row].target for row in states if row in driver.routes and driver.routes[row].kind == "slot"}
+    own = {row for row in states if row in driver.routes and (row not in measured.routes or _told_apart(row, measured, states))}
+    asked = {driver.routes[row].target for row in own if driver.routes[row].kind == "slot"}
     taken = {slot.number for slot in measured.slots.values()}
     return {name: slot for name, slot in driver.slots.items() if name in asked - measured.slots.keys() and slot.number not in taken}
 
