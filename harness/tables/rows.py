@@ -15,7 +15,7 @@ BASES = ("public", "field", "slot", "assumed", "literal")
 _BASIS = {"call": "public", "fieldvalue": "field", "slot": "slot", "member": "public", "literal": "literal", "clock": "public", "sum": "public",
           "difference": "public", "all": "public"}  # fmt: skip
 _ROUTE_KEYS = frozenset(("args", "out", "scope", "key", "bits", "supported", "gate", "text", "room", "overflow", "refusal", "refusals",
-                         "ignored", "summary", "basis", "why"))  # fmt: skip
+                         "ignored", "summary", "moving", "basis", "why"))  # fmt: skip
 SUMMARIES = ("duration", "count", "max", "min", "avg")
 
 
@@ -42,6 +42,7 @@ class Route:
     refusals  (code, nvmlReturn_t printed for it) of codes that are printed as another
     text     whether the byte array that comes back holds a text
     summary  what nvidia-smi makes of the samples that come back, one of SUMMARIES; '' elsewhere
+    moving   whether a slot that no function of the header answers like gives a reading of a moment; of functions the list of getters tells it
     room     bytes of the buffer that nvidia-smi gives for a text, its end included, or entries that it has room for in a list:
              a longer one is printed as INSUFFICIENT_SIZE
     overflow nvmlReturn_t printed in place of INSUFFICIENT_SIZE, None for that
@@ -61,6 +62,7 @@ class Route:
     gate: tuple[str, int] | None = None
     text: bool = False
     summary: str = ""
+    moving: bool = False
     room: int | None = None
     overflow: int | None = None
     ignored: tuple[int, ...] = ()
@@ -144,6 +146,7 @@ def parse_route(spec: Any, where: str) -> Route:
         gate=None if gate is None else (str(gate[0]), int(gate[1])),
         text=spec.get("text") is True,
         summary=str(spec.get("summary", "")),
+        moving=spec.get("moving") is True,
         room=None if spec.get("room") is None else int(spec["room"]),
         overflow=None if spec.get("overflow") is None else int(spec["overflow"]),
         ignored=tuple(map(int, spec.get("ignored", ()))),

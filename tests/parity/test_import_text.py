@@ -96,6 +96,37 @@ def test_a_text_beside_the_query_is_a_view_of_its_own_and_what_moved_is_set_apar
     assert guard.run(["check", "--root", str(space.root)]) == 0
 
 
+@pytest.mark.parametrize(
+    ("label", "old", "new"),
+    [
+        (b"Product Name", b": NVIDIA L4", b": NVIDIA L5"),
+        (b"VBIOS Version", b"", b": 95.04.5D.00.FF"),
+        (b"Total", b"", b": 24000 MiB"),
+    ],
+)
+def test_a_text_with_another_name_vbios_or_memory_is_of_another_node(
+    space: Workspace, tmp_path: Path, text: bytes, label: bytes, old: bytes, new: bytes, capsys: pytest.CaptureFixture[str]
+):
+    query = serving.render(SPACE.profile_path(BOARD), SPACE, "q-x").data
+    row = next(line for line in text.split(b"\n") if line.strip().startswith(label + b" ") and old in line)
+    other = text.replace(row, row.rpartition(b": ")[0] + new, 1)
+    files = [str(put(tmp_path, "q.txt", other)), str(put(tmp_path, "q.xml", query))]
+    assert guard.run(["import", *files, "--root", str(space.root)]) == 3
+    said = capsys.readouterr().err
+    assert "are not of one node" in said
+    assert f"{new.decode()[2:]} at gpu[0]/" in said
+    assert list(space.root.rglob("*.yaml")) == []
+
+
+def test_what_cannot_move_between_two_commands_is_a_finding(space: Workspace, tmp_path: Path, text: bytes):
+    query = serving.render(SPACE.profile_path(BOARD), SPACE, "q-x").data
+    row = next(line for line in text.split(b"\n") if b"Compute Mode" in line)
+    other = text.replace(row, row.rpartition(b": ")[0] + b": Prohibited", 1)
+    made = pipeline.run(space, [put(tmp_path, "q.txt", other), put(tmp_path, "q.xml", query)], "mine")
+    assert [(case.view, [finding.path for finding in case.findings]) for case in made.cases] == [("q-x", []), ("q", ["gpu[0]/Compute Mode"])]
+    assert made.cases[1].counts.moved == 0
+
+
 def test_a_text_of_another_node_is_refused_beside_a_query(space: Workspace, tmp_path: Path, text: bytes):
     other = serving.render(SPACE.profile_path("t4-x1_595.91.07"), SPACE, "q-x").data
     assert guard.run(["import", str(put(tmp_path, "q.txt", text)), str(put(tmp_path, "q.xml", other)), "--root", str(space.root)]) == 3

@@ -10,9 +10,10 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness.stages.compare import elements
 from harness.stages.compare.case import INVENTED, Finding
 from harness.stores.references import board_of
-from harness.tables import strictyaml
+from harness.tables import drivers, strictyaml
 from harness.tables.layout import Predicate
 from harness.text import paths
 from harness.words.errors import InputError, did_you_mean
@@ -21,6 +22,7 @@ from harness.words.version import DriverVersion
 
 if TYPE_CHECKING:
     from harness.stores.workspace import Workspace
+    from harness.tables.drivers import DriverTree
 
 BINARY = "binary"
 COUNTERS = {"volatile": "volatile", "tolerance": "tolerated", "gap": "gaps", "deferred": "deferred", BINARY: "binary"}
@@ -102,11 +104,13 @@ class BinaryRule(Rule):
 
 def of(space: Workspace, named: str | None = None) -> list[Rule]:
     """The rules of a workspace, or those of the file ``named`` in their place.  Raises InputError with file and line."""
-    return load(space.golden / "rules.yaml") if named is None else load(Path(named), needed=True)
+    tree = drivers.load(space.root)
+    return load(space.golden / "rules.yaml", tree=tree) if named is None else load(Path(named), needed=True, tree=tree)
 
 
-def load(path: Path, *, needed: bool = False) -> list[Rule]:
-    """The rules in ``path``; none when the file is not there, unless it is ``needed``.
+def load(path: Path, *, needed: bool = False, tree: DriverTree | None = None) -> list[Rule]:
+    """The rules in ``path``; none when the file is not there, unless it is ``needed``.  ``tree``: the drivers that the elements of rules of kind
+    binary are looked up in, None for rules that are read alone.
 
     Raises InputError with file and line.
     """
@@ -120,7 +124,11 @@ def load(path: Path, *, needed: bool = False) -> list[Rule]:
     for name in loaded:
         if name not in _TOP:
             raise InputError(f"{document.where((name,))}: unknown key {name!r}{did_you_mean(str(name), _TOP)}; known: {', '.join(_TOP)}")
-    return [_rule(document, number, entry) for number, entry in enumerate(loaded["rules"])]
+    made = [_rule(document, number, entry) for number, entry in enumerate(loaded["rules"])]
+    for number, rule in enumerate(made) if tree is not None else ():
+        if isinstance(rule, BinaryRule):
+            elements.check(rule.path, rule.of, rule.versions, rule.view, tree, f"{rule.place}: rules[{number}]")
+    return made
 
 
 def _near(expected: str | None, actual: str | None, within: float, unit: str) -> bool:
@@ -197,6 +205,8 @@ def _binary(where: str, entry: dict[Any, Any], place: str) -> BinaryRule:
     for name in ("path", "of"):
         if any(mark in str(entry.get(name, "")) for mark in "*["):
             raise InputError(f"{where}: {name} {entry[name]!r} is not one element: no wildcard and no index")
+    if entry.get("of") == entry["path"]:
+        raise InputError(f"{where}: of {entry['of']!r} is the path itself: what {REPEATS} has another element's reading")
     versions = (mine.text, theirs.text)
     pair = None if shown is None else (shown[0], shown[1])
     more = {"view": view, "of": entry.get("of"), "when": when, "shown": pair, "place": place}

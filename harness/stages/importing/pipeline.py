@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.stages import derive_node, derive_node_file
-from harness.stages.compare import baselines, check, rules, sides, succession
+from harness.stages.compare import baselines, between, check, rules, sides, succession
 from harness.stages.importing import doors, interchange, lacking, making, naming, neighbours, selecting, source, sources, staging
 from harness.stages.importing import given as reading
 from harness.stages.importing.making import Made
@@ -156,6 +156,8 @@ def _run(space: Workspace, given: Given, name: str | None, origin: captures.Sour
         staging.check_free(space, chosen)
     with staging.stage(space) as staged:
         given = selecting.settle(given, drivers.load(staged.root))
+        if given.kind != EDITED:
+            between.same_node(given.texts, given.names, drivers.load(staged.root))
         learnt = _learn(staged, space, given)
         made = _make(staged, given, chosen)
         notes = (*_notes(given), *made.notes, *([] if given.query is None else joining.missing(given.query, VIEW_LIST in given.texts)))

@@ -9,7 +9,8 @@ import pytest
 
 from harness.stages.compare import binary_rules, ruling
 from harness.stages.compare.case import CHANGED, INVENTED, MISSING, ORDER, STATE, Case, Counts, Finding, Printed
-from harness.stages.compare.rules import BinaryRule, load
+from harness.stages.compare.rules import BinaryRule, load, of
+from harness.stores.workspace import Workspace
 from harness.tables.layout import Predicate
 from harness.words.errors import InputError
 
@@ -135,6 +136,7 @@ VERSIONS = 'versions: ["535.54.03", "535.274.02"]'
         (f"{VERSIONS}, prints: never, shown: [a]", "is not two ids"),
         (f"{VERSIONS}, prints: repeats, of: gpu/a, shown: [a, b]", "is not two ids"),
         (f"{VERSIONS}, prints: repeats, of: 'gpu/*'", "not one element"),
+        (f"{VERSIONS}, prints: repeats, of: gpu/fan", "is the path itself"),
     ],
 )
 def test_a_rule_that_says_too_much_is_refused_by_its_line(rest: str, said: str, tmp_path: Path):
@@ -150,6 +152,32 @@ def test_a_rule_of_more_than_one_element_is_refused(path: str, tmp_path: Path):
     (tmp_path / "rules.yaml").write_text(LINE.format(rest=f"{VERSIONS}, prints: never").replace("gpu/fan", f'"{path}"'))
     with pytest.raises(InputError, match="is not one element"):
         load(tmp_path / "rules.yaml")
+
+
+@pytest.mark.parametrize(
+    ("path", "rest", "said"),
+    [
+        ("gpu/fan_sped", "prints: never", "path 'gpu/fan_sped' is no element of 535.54.03 or 535.274.02 in view q-x (did you mean 'gpu/fan_speed'?)"),
+        ("gpu/fan_speed", "prints: never, view: q", "(did you mean 'gpu/Fan Speed'?)"),
+        ("gpu/fan_speed", "prints: repeats, of: gpu/fan_sped", "of 'gpu/fan_sped' is no element"),
+    ],
+)
+def test_a_rule_of_an_element_that_neither_driver_has_is_refused(path: str, rest: str, said: str, tmp_path: Path):
+    file = tmp_path / "rules.yaml"
+    file.write_text(LINE.format(rest=f"{VERSIONS}, {rest}").replace("gpu/fan,", f"{path},"))
+    with pytest.raises(InputError, match=r"rules\.yaml:3") as caught:
+        of(Workspace(tmp_path), str(file))
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("path", "rest"), [("gpu/fan_speed", "prints: never"), ("gpu/@id", "prints: never"), ("gpu/Fan Speed", "prints: never, view: q")]
+)
+def test_a_rule_of_an_element_that_one_has_is_taken(path: str, rest: str, tmp_path: Path):
+    file = tmp_path / "rules.yaml"
+    file.write_text(LINE.format(rest=f"{VERSIONS}, {rest}").replace("gpu/fan,", f'"{path}",'))
+    (read,) = of(Workspace(tmp_path), str(file))
+    assert read.path == path
 
 
 def test_a_rule_is_read_whole(tmp_path: Path):
