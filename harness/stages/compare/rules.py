@@ -125,8 +125,8 @@ def load(path: Path, *, needed: bool = False, tree: DriverTree | None = None) ->
         if name not in _TOP:
             raise InputError(f"{document.where((name,))}: unknown key {name!r}{did_you_mean(str(name), _TOP)}; known: {', '.join(_TOP)}")
     made = [_rule(document, number, entry) for number, entry in enumerate(loaded["rules"])]
-    for number, rule in enumerate(made) if tree is not None else ():
-        if isinstance(rule, BinaryRule):
+    for number, rule in enumerate(made):
+        if tree is not None and isinstance(rule, BinaryRule):
             elements.check(rule.path, rule.of, rule.versions, rule.view, tree, f"{rule.place}: rules[{number}]")
     return made
 
