@@ -65,6 +65,8 @@ def load(text: str, name: str) -> TimeLine:
         raise InputError(f"{name}:{len(lines) + 1}: the last line has no line end: the file is cut short; take the whole file or record again")
     end = lines.index("") if "" in lines else len(lines)
     head = _Head(lines[:end], name)
+    if end == len(lines):
+        raise InputError(f"{name}:{end + 1}: no empty line stands below the head: the file is cut short; take the whole file or record again")
     body = lines[end + 1 :]
     if len(body) != head.readings:
         raise InputError(f"{name}: {len(body)} readings, the head says {head.readings}; take the whole file or record again")
@@ -87,6 +89,7 @@ class _Head:
                 raise InputError(f"{name}:{number}: {key!r} stands here, not {line[:40]!r}{did_you_mean(found[:40], [*HEAD, LATE])}")
         if len(lines) not in (len(HEAD), len(HEAD) + 1):
             raise InputError(f"{name}: above the first empty line stand {', '.join(HEAD)} and, where samples were late, {LATE}")
+        self._number(values["format"], 1)  # which format is told by others, who read it in more than one spelling
         self.start_ns = self._instant(values["recorded"])
         self.interval_ns = self._number(values["interval_ns"], 3)
         self.count = self._number(values["count"], 4, MAX_COUNT)

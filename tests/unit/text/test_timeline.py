@@ -87,6 +87,8 @@ LINE_DAMAGE = [
 ]
 FILE_DAMAGE = [
     (HEAD.format(readings=1), "0 readings, the head says 1"),
+    (HEAD.format(readings=0).removesuffix("\n"), ":6: no empty line stands below the head"),
+    (HEAD.format(readings=0).replace("format: 1", "format:  1"), ":1: ' 1' is no number from 1"),
     (HEAD.format(readings=1).replace("format: 1", "format: 9"), ":1: format 9 needs a newer nvparity"),
     (HEAD.format(readings=1).replace("recorded:", "recordet:"), ":2: 'recorded' stands here, not 'recordet: 2026-08-21"),
     (HEAD.format(readings=1).replace("T08:54", "T28:54"), ":2: '2026-08-21T28:54:01.250000000Z' is no instant"),
