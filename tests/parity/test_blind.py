@@ -86,6 +86,8 @@ def resting(driver: Driver, handler: str) -> set[str]:
             or (element.when.kind == "arch" and handler == "nvmlDeviceGetArchitecture")
             or (element.when.kind == "mode" and f"{element.when.name}.mode_current" in rows)
         )
+        if element.refused is not None and element.attributes[0][1] in rows:  # a heading that is refused: a sentence stands in the place of all
+            rows |= inside | {child.collapse for _, child in element.walk() if child.collapse}
         if on or (element.collapse in rows and element.collapse is not None) or _listed(element.repeat, rows):
             rows |= inside
         if element.collapse is not None and any(_listed(child.repeat, rows) for child in element.children):
