@@ -16,6 +16,7 @@ from typing import Any
 from harness.stages import compile as compiling
 from harness.stages import derive_node_view, derive_presence, derive_spelling, seen
 from harness.stages.derive_walk import STATE, UNMODELLED, VALUE, Walker
+from harness.stages.render.lists import rows_of
 from harness.stores import profiles
 from harness.tables import differ, drivers, rows
 from harness.tables.drivers import Driver, DriverTree, SlotDef, needed_rows
@@ -30,7 +31,6 @@ from mocklib import fields
 from mocklib.getters import FIELD_VALUES
 
 PID = "process.pid"
-PROCESS_LISTS = ("processes.compute", "processes.graphics", "processes.mps")
 
 
 @dataclass(frozen=True)
@@ -234,7 +234,7 @@ def _carry_functions(spec: dict[str, Any], document: Queried, driver: Driver) ->
     for reading in Walker(document, driver).readings():
         if reading.kind != VALUE and (reading.kind != STATE or reading.state is State.of_code(compiling.FUNCTION_NOT_FOUND)):
             continue
-        listed = PROCESS_LISTS if reading.kind == VALUE and reading.row == PID else ()  # an entry shows that its lists answer
+        listed = rows_of("processes") if reading.kind == VALUE and reading.row == PID else ()  # an entry shows that its lists answer
         for row in (reading.row or "", *listed):
             plain = rows.load()[row].route if row in rows.load() else None
             if row in carried:
