@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -166,8 +165,3 @@ def _aged(held: dict[str, FieldValue]) -> dict[str, FieldValue]:
 
 def _empty() -> Profile:
     return profiles.parse(b'version: "1"\nsystem: {driver_version: "550.163.01", num_devices: 1}\n', "empty")
-
-
-def open_pairs(paths: Mapping[int, Path], library: Path) -> Pairs:
-    """The pairs, with a folder in memory where there is one."""
-    return Pairs(paths, library, Path(tempfile.mkdtemp(prefix="nvparity-drawn-", dir="/dev/shm" if Path("/dev/shm").is_dir() else None)))

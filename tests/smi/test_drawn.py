@@ -35,16 +35,6 @@ def count() -> int:
     return int(os.environ.get("NVPARITY_DRAWN", IN_CI))
 
 
-@pytest.fixture(scope="session")
-def pairs(smi_binaries: dict[int, Path], library_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pairs]:
-    """Every binary whose driver the tree has a node of."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("NVPARITY_LIBRARY", str(library_path))
-        patch.setenv("NVPARITY_IMAGE", "")
-        patch.setenv("MOCK_NVML_STATE", "")
-        yield Pairs(smi_binaries, library_path, tmp_path_factory.mktemp("drawn"))
-
-
 @pytest.fixture(autouse=True)
 def without_collecting() -> Iterator[None]:
     """Nothing here makes cycles, and a render makes many objects."""

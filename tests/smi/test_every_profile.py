@@ -5,9 +5,7 @@ One process a binary: an image a profile, read by both.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -25,15 +23,6 @@ OLD = (340, 390, 418, 450, 460, 470)
 """Branches whose binaries say of a GPU without an address that it has none; newer ones print what memory held."""
 SECTIONS_OF = ("t4-x1_595.91.07", "v100-pcie-32gb-x1_460.39", "a100-sxm4-40gb-x1_570.148.08", "geforce-gtx-1070-x2_384.66_4")
 """Profiles of which each section is printed by itself: one of each family of counters, one with processes of two types."""
-
-
-@pytest.fixture(scope="module")
-def pairs(smi_binaries: dict[int, Path], library_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pairs]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("NVPARITY_LIBRARY", str(library_path))
-        patch.setenv("NVPARITY_IMAGE", "")
-        patch.setenv("MOCK_NVML_STATE", "")
-        yield Pairs(smi_binaries, library_path, tmp_path_factory.mktemp("every"))
 
 
 def served(name: str, version: str) -> Profile:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,7 +22,6 @@ from tests.parity import tracer_values
 from tests.parity.expect_sources import asked, printed_rows
 from tests.parity.test_tracer_smi import left_out
 from tests.parity.tracer_values import CODES, Variant
-from tests.smi import side_by_side
 from tests.smi.side_by_side import ROOT, Difference, Pairs
 
 TREE = drivers.load(ROOT)
@@ -42,15 +40,6 @@ FAMILY_UNTOLD, COUNTERS = 525, re.compile(rb"(?m)^    ECC Errors\n(?:        .*\
 
 UNCAPTURED = re.compile(rb"(?m)^Unable to determine the PCI bus id for the target device: Not Found\n\n")
 """What a binary prints of a GPU that the capture left out: builtin shows none of which nothing is known."""
-
-
-@pytest.fixture(scope="module")
-def pairs(smi_binaries: dict[int, Path], library_path: Path) -> Iterator[Pairs]:
-    made = side_by_side.open_pairs(smi_binaries, library_path)
-    yield made
-    for path in made.folder.iterdir():
-        path.unlink()
-    made.folder.rmdir()
 
 
 def driver_of(pairs: Pairs, branch: int) -> Driver:
