@@ -76,7 +76,7 @@ nox.options.stop_on_first_error = False
 
 PROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
 OLDEST_GLIBC = "2.17"  # what the recorder's library is linked for; the oldest platform tag of recorder_folder.py
-MARKED_SESSIONS = ("bench", "faults", "blind", "sanitize", "recorder", "gate")
+MARKED_SESSIONS = ("bench", "faults", "blind", "sanitize", "recorder", "gate", "hostile", "clients")
 
 
 # ---------------------------------------------------------------- the shared environment and library
@@ -149,9 +149,31 @@ def types(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """The test suite on two workers; what another session runs (parity, bench, faults, blind, ...; smi once NVPARITY_SMI is set) is left to it."""
+    """The test suite on two workers; what another session runs (parity, hostile, clients, bench, ...; smi once NVPARITY_SMI is set) is left to it."""
     left_out = [*MARKED_SESSIONS, *(["smi"] if os.environ.get("NVPARITY_SMI") else [])]
     pytest(session, "-n", "2", "--dist", "worksteal", "-m", f"not ({' or '.join(left_out)})")
+
+
+@nox.session(default=False)
+def hostile(session: nox.Session) -> None:
+    """What is broken on purpose: writers killed at each store, damaged images and states, many writers and readers at once."""
+    pytest(session, "-n", "2", "--dist", "worksteal", "-m", "hostile", "tests")
+
+
+@nox.session(default=False)
+def clients(session: nox.Session) -> None:
+    """NVML clients that are not ours on the mock: nvidia-ml-py of pip, and what NVPARITY_CLIENTS names."""
+    pytest(session, "-n", "2", "--dist", "worksteal", "-m", "clients", "tests")
+
+
+@nox.session(default=False)
+def spec(session: nox.Session) -> None:
+    """The ledger's rows in build/spec.json: passed, different, uncovered; runs what the sessions before it on this tree did not.
+
+    A row is passed when every test marked with it passed: tests, smi, hostile, clients and blind leave their outcomes in build/spec-results.json.
+    """
+    python = environment(session, "test")
+    run(session, python, "-m", "tests.spec", *session.posargs, NVPARITY_LIBRARY=library(session, python))
 
 
 @nox.session

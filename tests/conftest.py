@@ -18,8 +18,10 @@ import pytest
 
 from harness.stores import captures
 from harness.stores.workspace import Workspace
+from tests.spec import recording
 
 ROOT = Path(__file__).resolve().parent.parent
+CLIENTS = ROOT / "tests" / "clients"
 REQUIREMENTS = ("captures", "smi", "configs")
 
 
@@ -40,10 +42,12 @@ def lacking(requirement: str, reason: str) -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--figures", action="store_true", help="print what the proofs measured: one line a capture, driver node or file")
+    parser.addoption("--spec-list", help="write the tests of the run that are marked spec, with their rows, to this file as JSON")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     required()
+    config.pluginmanager.register(recording.Recorder(config.getoption("--spec-list")), "spec")
     os.environ.pop("CI", None)  # under it nothing is written; the tests that want it set it
     for number in (signal.SIGHUP, signal.SIGQUIT):  # nohup, and a shell's "&", have them ignored, and every command under test inherits that
         signal.signal(number, signal.SIG_DFL)
@@ -52,8 +56,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A test that asks for a real binary is of the smi session, whether it says so or not."""
+    """A test that asks for a real binary is of the smi session, one of an NVML client of the clients session, whether they say so or not."""
     for item in items:
+        if CLIENTS in item.path.parents:
+            item.add_marker(pytest.mark.clients)
         if {"smi_binaries", "smi_binary"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.smi)
 

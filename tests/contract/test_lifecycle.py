@@ -16,6 +16,7 @@ from tests.contract import boards
 Serve = Callable[..., Any]
 
 
+@pytest.mark.spec("A17")
 def test_each_init_needs_its_shutdown(nvml: Nvml, image_path: Callable[[ImageSpec], Any]) -> None:
     image_path(boards.spec())
     assert [nvml.init(), nvml.init(), nvml.shutdown()] == [0, 0, 0]
@@ -24,6 +25,7 @@ def test_each_init_needs_its_shutdown(nvml: Nvml, image_path: Callable[[ImageSpe
     assert nvml.call("nvmlDeviceGetCount_v2").code == 1
 
 
+@pytest.mark.spec("A17")
 def test_a_handle_is_dead_after_the_last_shutdown_and_its_number_is_not_given_again(serve: Serve) -> None:
     seen = set()
     for _ in range(50):
@@ -35,6 +37,7 @@ def test_a_handle_is_dead_after_the_last_shutdown_and_its_number_is_not_given_ag
     assert nvml.call("nvmlDeviceGetName", handle).code == 1
 
 
+@pytest.mark.spec("A17", "B02", "B03", "B05", "B06")
 def test_versions_answer_before_init(nvml: Nvml, image_path: Callable[[ImageSpec], Any]) -> None:
     image_path(boards.spec())
     assert nvml.call("nvmlSystemGetDriverVersion").out == {"version": "570.148.08"}
@@ -45,6 +48,7 @@ def test_versions_answer_before_init(nvml: Nvml, image_path: Callable[[ImageSpec
     assert nvml.call("nvmlDeviceGetCount_v2").code == 1
 
 
+@pytest.mark.spec("A19")
 def test_init_flags_change_nothing(nvml: Nvml, image_path: Callable[[ImageSpec], Any]) -> None:
     image_path(boards.spec())
     assert nvml.call("nvmlInitWithFlags", None, {"flags": 3}).code == 0
@@ -129,6 +133,7 @@ def test_a_combination_of_arguments_that_no_field_has_is_not_what_a_device_that_
     assert {name: nvml.call(name, absent, given).code for name, given in asked.items()} == dict.fromkeys(asked, 6)
 
 
+@pytest.mark.spec("J12")
 def test_policies_without_a_counter_never_held_a_counting_board_back(serve: Serve) -> None:
     counters = "clocks_throttle_reasons.counters."
     nvml, handle = serve(boards.spec(devices=[boards.device() | {f"{counters}sw_power_cap_us": FieldValue(5000)}]))
@@ -149,6 +154,7 @@ def test_ecc_counters_need_the_mode(serve: Serve) -> None:
     assert nvml.call("nvmlDeviceGetEccMode", handle).code == 0
 
 
+@pytest.mark.spec("A22")
 def test_threads_that_init_read_and_shut_down_never_see_a_wrong_code(serve: Serve) -> None:
     nvml, _ = serve()
     nvml.init()

@@ -9,7 +9,10 @@ import sys
 from tests.unit.skeleton import tree
 
 NOXFILE = tree.ROOT / "noxfile.py"
-SESSIONS = {"recorder", "lint", "types", "tests", "parity", "import", "bench", "sanitize", "faults", "blind", "smi", "proofs", "zig"}
+SESSIONS = {
+    "recorder", "lint", "types", "tests", "parity", "import", "bench", "sanitize", "faults", "blind", "smi", "proofs", "zig", "hostile",
+    "clients", "spec",
+}  # fmt: skip
 
 
 def started(prelude: str) -> subprocess.CompletedProcess[str]:

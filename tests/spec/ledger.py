@@ -1,0 +1,64 @@
+"""The rows of the ledger: their ids, and which are different, outside or waiting, each with its reason (``ledger.yaml``)."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+TABLE = Path(__file__).with_name("ledger.yaml")
+
+
+class LedgerError(Exception):
+    """A mark or a list that names a row it must not name; the message says which and what to do."""
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """Row id -> reason for the rows that are no plain rows; ``rows`` has all ids in the ledger's order, each with its section's title."""
+
+    rows: Mapping[str, str]
+    different: Mapping[str, str]
+    uncovered: Mapping[str, str]
+    remarks: Mapping[str, str]
+
+    def check(self, marked: Iterable[str], where: str) -> None:
+        """Refuse a mark of ``where`` that names no row of the ledger or one that is declared different."""
+        for row in marked:
+            if row not in self.rows:
+                near = difflib.get_close_matches(row, self.rows, n=3)
+                raise LedgerError(f"{where}: the ledger has no row {row}" + (f"; near it: {', '.join(near)}" if near else ""))
+            if row in self.different:
+                raise LedgerError(f"{where}: row {row} is declared different in {TABLE.name}: take the mark away or the row out of that list")
+
+
+def parse(document: Mapping[str, Any]) -> Ledger:
+    """The ledger of a table; raises LedgerError where two lists have one row or a list names none."""
+    sections = document["sections"]
+    rows = {f"{prefix}{number:02d}": section["title"] for prefix, section in sections.items() for number in range(1, section["rows"] + 1)}
+    lists: dict[str, dict[str, str]] = {}
+    for name in ("different", "uncovered", "on_branch_libraries", "waiting_parts"):
+        lists[name] = found = {}
+        for entry in document[name]:
+            for row in entry["rows"]:
+                for one in _expand(row, sections):
+                    if one not in rows or any(one in other for other in lists.values()):
+                        raise LedgerError(f"{TABLE.name}: {name}: {one} is no row of the ledger, or stands in two lists")
+                    found[one] = entry["reason"]
+    return Ledger(rows, lists["different"], lists["uncovered"], {**lists["on_branch_libraries"], **lists["waiting_parts"]})
+
+
+def _expand(row: str, sections: Mapping[str, Any]) -> list[str]:
+    """The rows of a whole section, or the one row."""
+    return [f"{row}{number:02d}" for number in range(1, sections[row]["rows"] + 1)] if row in sections else [row]
+
+
+@functools.cache
+def load() -> Ledger:
+    """The ledger of the tree."""
+    return parse(yaml.safe_load(TABLE.read_text(encoding="utf-8")))
