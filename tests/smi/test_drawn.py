@@ -105,3 +105,20 @@ def test_a_difference_is_made_smaller_and_told(pairs: Pairs) -> None:
         pairs.versions[branch] = right
     assert told.startswith(f"seed 3, binary {branch}, view q-x, line ")
     assert len(yaml.safe_load(told.partition("of this profile:\n")[2])["devices"]) == 1
+
+
+GPU = {"index": 0, "minor_number": 3, "pci": {"bus_id": "0000:56:1d.7", "device_id": 186, "subsystem_id": 57}}
+FOUND: dict[str, dict[str, Any]] = {
+    "pids whose difference has no room in 32 bits": {"processes": [{"pid": pid} for pid in (2147483649, 4294967295, 2, 1073741824, 3221225472)]},
+    "a buffer of accounting none of whose processes has figures": {
+        "accounting": {"terminated": [{"pid": 46, "gpu_util": 7}, {"pid": 47, "gpu_util": 8}]},
+        "states": {"accounting.mode": "not_found"},
+    },
+}
+"""What draws have found, made small."""
+
+
+@pytest.mark.parametrize("found", FOUND)
+def test_what_draws_have_found_stays_mended(pairs: Pairs, found: str) -> None:
+    document = {**drawn.document(0), "devices": [{**GPU, **FOUND[found]}]}
+    assert [str(difference) for difference in pairs.differences(document, ("q-x", "q", "q:ACCOUNTING"))] == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from harness.stages.render.reading import Place
 from harness.stages.render.source import overflows
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from harness.stages.render.source import NvmlSource
 
+T = TypeVar("T")
 COMPUTE, MPS, GRAPHICS = 1, 2, 4
 NOT_FOUND = 6
 MOST_GPUS = 4000
@@ -30,6 +31,11 @@ def entries(source: NvmlSource, repeat: str, place: Place) -> list[Place]:
 def rows_of(repeat: str) -> tuple[str, ...]:
     """The rows whose calls give the entries of ``repeat``, where they are others than those printed in it."""
     return {"processes": (COMPUTE_ROW, MPS_ROW, GRAPHICS_ROW), "compute_processes": (COMPUTE_ROW,)}.get(repeat, ())
+
+
+def left_out(source: NvmlSource, repeat: str, place: Place) -> bool:
+    """Whether the list ``repeat`` has entries though ``entries`` gives none: accounted processes without figures (binaries 340 to 555)."""
+    return repeat == "accounted_processes" and bool(_held(source, "accounting.pids", place))
 
 
 def _gpus(source: NvmlSource, place: Place) -> list[Place]:
@@ -96,8 +102,8 @@ def _processes(source: NvmlSource, place: Place) -> list[Place]:
 
 
 def _merged(compute: list[dict[str, Any]], graphics: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The two lists as one, each process with its type: a list is sorted by pids with a sign, two are compared without."""
-    waiting = [deque(sorted(listed, key=lambda process: _signed(int(process["pid"])))) for listed in (compute, graphics)]
+    """The two lists as one, each process with its type: a list is sorted as ``_by_pid`` does, two are compared by pids without a sign."""
+    waiting = [deque(_by_pid(listed, lambda process: int(process["pid"]))) for listed in (compute, graphics)]
     found: list[dict[str, Any]] = []
     while any(waiting):
         least = min(int(listed[0]["pid"]) for listed in waiting if listed)
@@ -107,9 +113,18 @@ def _merged(compute: list[dict[str, Any]], graphics: list[dict[str, Any]]) -> li
     return found
 
 
-def _signed(pid: int) -> int:
-    """A pid as the binaries compare it: 32 bits with a sign."""
-    return (pid ^ 0x80000000) - 0x80000000
+def _by_pid(listed: list[T], pid_of: Callable[[T], int]) -> list[T]:
+    """Entries in the order of a merge sort that compares pids by the sign of their 32-bit difference (binary 390: 2 stands before 2147483649, which
+    stands before 4294967295, which stands before 2)."""
+    if len(listed) < 2:
+        return listed
+    middle = len(listed) // 2
+    first, second = deque(_by_pid(listed[:middle], pid_of)), deque(_by_pid(listed[middle:], pid_of))
+    found = []
+    while first and second:
+        behind = 0 < (pid_of(first[0]) - pid_of(second[0])) & 0xFFFFFFFF < 0x80000000
+        found.append((second if behind else first).popleft())
+    return [*found, *first, *second]
 
 
 def _mark(found: list[dict[str, Any]], pids: list[int], way: str) -> None:
@@ -118,7 +133,7 @@ def _mark(found: list[dict[str, Any]], pids: list[int], way: str) -> None:
     ``in_step`` (binaries 390 to 535): the least of its pids not used yet is compared with each process in turn, so that one that no other list names
     ends the marking, and one that another list has twice is marked once.  ``by_pid`` (550, 555): all that it names.
     """
-    waiting = sorted(pids, key=_signed, reverse=True)
+    waiting = _by_pid(pids, lambda pid: pid)[::-1]
     for process in found:
         if way == "by_pid" and process["pid"] in pids:
             process["type"] |= MPS | COMPUTE

@@ -188,6 +188,12 @@ class NvmlSource:
 
         return lists.entries(self, repeat, place)
 
+    def left_out(self, repeat: str, place: Place) -> bool:
+        """Whether the list ``repeat`` has entries and ``entries`` gives none of them; see ``lists``."""
+        from harness.stages.render import lists
+
+        return lists.left_out(self, repeat, place)
+
     def way(self, name: str) -> str:
         """How the driver reads the list ``name``; where no node says it, as the newest does."""
         return self._driver.lists.get(name, WAYS[name][0])

@@ -104,7 +104,7 @@ class Walker:
         """An element with others inside, or with the word it prints when there are none."""
         inside = "" if path == self._driver.layout.name else f"{path}/"
         children = [node for child in element.children for node in self._element(child, place, inside)]
-        if not children and element.none is not None:
+        if not children and element.none is not None and not self._skipped(element, place):
             yield Node(element.name, element.none, form=BLOCK)
             return
         if not children and element.collapse is None and not any(True for _ in element.rows()):
@@ -122,6 +122,10 @@ class Walker:
             node.attributes[name] = self._text(row, reading)
             self._note(node, f"/@{name}", row, reading)
         yield node
+
+    def _skipped(self, element: Element, place: Place) -> bool:
+        """Whether the list inside has entries of which none is printed: the heading then stands without a word."""
+        return any(child.repeat is not None and self._source.left_out(child.repeat, place) for child in element.children)
 
     def _headed(self, element: Element, place: Place, path: str) -> bool:
         """Whether the rows of an element's heading answer, or the capture has it where none does."""
