@@ -36,11 +36,9 @@ LIMITS: dict[str, tuple[int, str]] = {
     "bridge_chip.type": (1, "nvml.h names two; nvidia-smi leaves out the line of any other"),
 }
 """Keys that are drawn up to a number of their own, and why."""
-MOST = {
-    "memory.total_bytes": (2**64 - 2**32 - 1, "450 and 460 print N/A for a memory share that is refused where the upper half of the total, "
-                           "which lay in the same place before, is the mark of a figure that is not known"),
-}  # fmt: skip
-"""Keys whose largest numbers are not drawn, and why."""
+MOST = {"memory.total_bytes": 2**64 - 2**32 - 1}
+"""Keys whose largest numbers are not drawn: 450 and 460 print N/A for a share of memory that is refused where the upper half of the total, which lay
+in the same place before, is the mark of a figure that is not known."""
 
 
 VIEWS = ("q-x", "q", "L")
@@ -116,7 +114,7 @@ def _device(random: Random, index: int, identity: dict[str, Any], absent: float,
         if path in LIMITS:
             value = random.randrange(LIMITS[path][0] + 1)
         if path in MOST and isinstance(value, int):
-            value = min(value, MOST[path][0])
+            value = min(value, MOST[path])
         if random.random() < stated and not path.startswith(tuple(NOT_STATED)):
             states[path] = state or random.choice(STATES)
         elif path in GIVEN or (path.split(".")[0] not in gone and random.random() >= absent):

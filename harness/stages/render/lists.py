@@ -115,7 +115,8 @@ def _merged(compute: list[dict[str, Any]], graphics: list[dict[str, Any]]) -> li
 
 def _by_pid(listed: list[T], pid_of: Callable[[T], int]) -> list[T]:
     """Entries in the order of a merge sort that compares pids by the sign of their 32-bit difference (binary 390: 2 stands before 2147483649, which
-    stands before 4294967295, which stands before 2)."""
+    stands before 4294967295, which stands before 2).
+    """
     if len(listed) < 2:
         return listed
     middle = len(listed) // 2

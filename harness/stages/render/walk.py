@@ -25,6 +25,9 @@ class Source(Protocol):
     def entries(self, repeat: str, place: Place) -> list[Place]:
         """One place for each entry of the list ``repeat`` at ``place``; empty when the list answers a state."""
 
+    def left_out(self, repeat: str, place: Place) -> bool:
+        """Whether the list ``repeat`` has entries and ``entries`` gives none of them."""
+
     def asked(self, row: str) -> str:
         """The route of ``row`` as text, for the trace."""
 

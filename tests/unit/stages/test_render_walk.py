@@ -60,6 +60,9 @@ class Answers:
             return [Place(device=number, index=number) for number in range(self.lists.get("gpus", 1))]
         return [Place(place.device, place.index, entry) for entry in self.lists.get(repeat, [])]
 
+    def left_out(self, repeat, place):
+        return False
+
     def asked(self, row):
         return f"nvml{row}"
 
