@@ -16,6 +16,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent
 DATA = ("profiles", "golden", "captures")
+COMPILER = "../../../../../bin/nvparity"
+"""From mocklib/_built of an installation (lib/pythonX.Y/site-packages) to the command: what the library starts for a profile that has no image."""
 
 
 def build_library(flavour: str, out: Path) -> Path:
@@ -35,7 +37,10 @@ def packed_files(library: Path) -> dict[str, str]:
     from mocklib import build
 
     made = sorted(build.generated_folder(library.parent).glob("zz_generated_*.py"))
-    files = {str(path): f"mocklib/_built/{path.name}" for path in (library, *made)}
+    named = ROOT / "build" / "wheel" / "nvparity-compiler"
+    named.parent.mkdir(parents=True, exist_ok=True)
+    named.write_text(COMPILER + "\n", encoding="utf-8")
+    files = {str(path): f"mocklib/_built/{path.name}" for path in (library, *made, named)}
     return files | {str(ROOT / folder): f"harness/_data/{folder}" for folder in DATA if (ROOT / folder).is_dir()}
 
 

@@ -270,7 +270,7 @@ void nvp_event_sets_end(void);
 /* ---- programs.c ---- */
 nvmlReturn_t nvp_run_program(const struct nvp_device *device, unsigned int program, const uint64_t *arguments, unsigned int count);
 
-/* ---- search.c, image.c, default.c, state.c ---- */
+/* ---- search.c, compiling.c, image.c, default.c, state.c ---- */
 #define NVP_PATH_SIZE 4096
 /* Files are opened so that a pipe or a terminal under the name of one neither blocks nor becomes ours. */
 #define NVP_OPEN (O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
@@ -283,6 +283,7 @@ const struct nvp_image *nvp_find_image(void);
 const char *nvp_image_fault(const unsigned char *bytes, uint64_t size);
 uint32_t nvp_crc32(uint32_t crc, const unsigned char *bytes, size_t size);
 bool nvp_sha256_file(const char *path, uint8_t digest[32]);
+const char *nvp_compile(const char *profile, const char *target, bool (*ready)(void *), void *request);
 bool nvp_parse_count(const char *text, unsigned int *count);
 extern char nvp_image_path[NVP_PATH_SIZE];
 

@@ -1,4 +1,5 @@
-/* Which image is served: NVPARITY_IMAGE, else the image of the profile in MOCK_NVML_CONFIG or the reference's search order, else the default. */
+/* Which image is served: NVPARITY_IMAGE, else the image of the profile in MOCK_NVML_CONFIG or the reference's search order (compiled on first use,
+ * compiling.c), else the default. */
 #include "nvp.h"
 
 #include <dlfcn.h>
@@ -40,46 +41,108 @@ static bool made_from(const struct nvp_image *image, const char *profile, const 
     return source->size == (uint64_t)status->st_size && nvp_sha256_file(profile, digest) && memcmp(digest, source->sha256, sizeof digest) == 0;
 }
 
-static const struct nvp_image *candidate(const char *profile, const struct stat *status, const char *path, bool *stale)
+/* A profile whose image is wanted, and the places where it may lie: beside it, and in the cache under the same name. */
+struct wanted {
+    const char *profile;
+    struct stat status;
+    char beside[NVP_PATH_SIZE], cached[NVP_PATH_SIZE]; /* empty: there is no such place */
+    const struct nvp_image *image;
+    bool stale;
+};
+
+static bool candidate(struct wanted *wanted, const char *path)
 {
-    if (access(path, F_OK) != 0)
-        return NULL;
+    if (path[0] == '\0' || access(path, F_OK) != 0)
+        return false;
     const struct nvp_image *image = nvp_image_open(path, true);
-    if (image != NULL && made_from(image, profile, status)) {
-        (void)nvp_format(nvp_image_path, sizeof nvp_image_path, "%s", path);
-        return image;
+    if (image == NULL || !made_from(image, wanted->profile, &wanted->status)) {
+        wanted->stale = true;
+        return false;
     }
-    *stale = true;
-    return NULL;
+    (void)nvp_format(nvp_image_path, sizeof nvp_image_path, "%s", path);
+    wanted->image = image;
+    return true;
 }
 
-/* profile.yaml -> profile.nvpimg beside it, then in the cache folder under the same name. */
-static const struct nvp_image *image_of_profile(const char *profile)
+/* Whether the image is there now; nvp_compile asks it as well. */
+static bool found(void *request)
 {
-    char path[NVP_PATH_SIZE];
-    struct stat status;
-    bool stale = false;
-    errno = 0;
+    struct wanted *wanted = request;
+    return wanted->image != NULL || candidate(wanted, wanted->beside) || candidate(wanted, wanted->cached);
+}
+
+static void places_of(struct wanted *wanted)
+{
+    const char *profile = wanted->profile;
     const char *name = strrchr(profile, '/') ? strrchr(profile, '/') + 1 : profile;
     const char *dot = strrchr(name, '.');
     const int stem = dot ? (int)(dot - profile) : (int)strlen(profile);
-    const int stem_of_name = stem - (int)(name - profile);
-    if (strlen(profile) >= NVP_PATH_SIZE || stat(profile, &status) != 0 || !S_ISREG(status.st_mode)) {
+    const char *cache = nvp_environment("XDG_CACHE_HOME"), *home = nvp_environment("HOME");
+    if (!nvp_format(wanted->beside, sizeof wanted->beside, "%.*s.nvpimg", stem, profile))
+        wanted->beside[0] = '\0';
+    if (!(cache || home) || !nvp_format(wanted->cached, sizeof wanted->cached, "%s%s/nvparity/%.*s.nvpimg", cache ? cache : home,
+                                        cache ? "" : "/.cache", stem - (int)(name - profile), name))
+        wanted->cached[0] = '\0';
+}
+
+/* Whether the folder of a file can be written; with make, it and those above it are made. */
+static bool writable(const char *file, bool make)
+{
+    char folder[NVP_PATH_SIZE] = ".";
+    const char *slash = strrchr(file, '/');
+    if (file[0] == '\0' || (slash && !nvp_format(folder, sizeof folder, "%.*s", slash == file ? 1 : (int)(slash - file), file)))
+        return false;
+    for (char *part = folder + 1; make && (part = strchr(part, '/')) != NULL; part++) {
+        *part = '\0';
+        (void)mkdir(folder, 0700);
+        *part = '/';
+    }
+    if (make)
+        (void)mkdir(folder, 0700);
+    return access(folder, W_OK | X_OK) == 0;
+}
+
+/* A word as a shell takes it. */
+static const char *quoted(const char *word, char *room, size_t size)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
+    size_t length = 0;
+    if (word[strspn(word, plain)] == '\0' || 4 * strlen(word) + 3 > size)
+        return word;
+    room[length++] = '\'';
+    for (; *word; word++) {
+        if (*word == '\'')
+            length += (size_t)snprintf(room + length, size - length, "'\\'");
+        room[length++] = *word;
+    }
+    room[length++] = '\'';
+    room[length] = '\0';
+    return room;
+}
+
+/* The image beside the profile, else that in the cache, else what the compiler makes of it; NULL after one line that says why not. */
+static const struct nvp_image *image_of_profile(const char *profile)
+{
+    struct wanted wanted = {.profile = profile};
+    char room[NVP_PATH_SIZE], other[NVP_PATH_SIZE];
+    errno = 0;
+    if (strlen(profile) >= NVP_PATH_SIZE || stat(profile, &wanted.status) != 0 || !S_ISREG(wanted.status.st_mode)) {
         const char *why = strlen(profile) >= NVP_PATH_SIZE ? "its name is too long" : errno ? strerror(errno) : "it is no regular file";
         nvp_say("%.*s: cannot be read as a profile: %s; serving the built-in default", strlen(profile) < NVP_PATH_SIZE ? NVP_PATH_SIZE : 64, profile, why);
         return NULL;
     }
-    const struct nvp_image *image = NULL;
-    if (nvp_format(path, sizeof path, "%.*s.nvpimg", stem, profile))
-        image = candidate(profile, &status, path, &stale);
-    const char *cache = nvp_environment("XDG_CACHE_HOME"), *home = nvp_environment("HOME");
-    if (image == NULL && (cache || home) &&
-        nvp_format(path, sizeof path, "%s%s/nvparity/%.*s.nvpimg", cache ? cache : home, cache ? "" : "/.cache", stem_of_name, name))
-        image = candidate(profile, &status, path, &stale);
-    if (image == NULL)
-        nvp_say("%s: %s; serving the built-in default. Run: nvparity compile %s", profile,
-                stale ? "its image is out of date" : "it has no image", profile);
-    return image;
+    places_of(&wanted);
+    if (found(&wanted))
+        return wanted.image;
+    const char *target = writable(wanted.beside, false) ? wanted.beside : writable(wanted.cached, true) ? wanted.cached : "";
+    const char *why = nvp_compile(profile, target, found, &wanted);
+    if (why == NULL)
+        return wanted.image;
+    nvp_say("%s: %s, and %s; serving the built-in default. Run: nvparity compile %s%s%s", profile,
+            wanted.stale ? "its image is out of date" : "it has no image", why, quoted(profile, room, sizeof room),
+            target == wanted.beside ? "" : target[0] ? " -o " : " -o FILE.nvpimg, and name that in NVPARITY_IMAGE",
+            target == wanted.beside ? "" : quoted(target, other, sizeof other));
+    return NULL;
 }
 
 /* The driver root's config (two folders above the library), then the two places of the reference (ledger A02). */
