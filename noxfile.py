@@ -162,7 +162,7 @@ def hostile(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def clients(session: nox.Session) -> None:
-    """NVML clients that are not ours on the mock: nvidia-ml-py of pip, and what NVPARITY_CLIENTS names."""
+    """What asks NVML as a client: nvidia-ml-py and what NVPARITY_CLIENTS names on the mock, our recorder and live check on other libraries."""
     pytest(session, "-n", "2", "--dist", "worksteal", "-m", "clients", "tests")
 
 

@@ -21,7 +21,21 @@ from harness.stores.workspace import Workspace
 from tests.spec import recording
 
 ROOT = Path(__file__).resolve().parent.parent
-CLIENTS = ROOT / "tests" / "clients"
+CLIENTS = tuple(
+    ROOT / "tests" / place
+    for place in (
+        "clients",
+        "parity/test_recorded_profiles.py",
+        "parity/test_recorded_stubs.py",
+        "stubs",
+        "unit/cli/test_recording.py",
+        "unit/stages/answers/test_replaying.py",
+        "unit/stages/live",
+        "unit/stages/recording",
+        "unit/stages/timeline/test_following.py",
+    )
+)
+"""What asks an NVML library as its client: clients that are not ours, and our recorder and live check on libraries that are not ours."""
 REQUIREMENTS = ("captures", "smi", "configs")
 
 
@@ -56,9 +70,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A test that asks for a real binary is of the smi session, one of an NVML client of the clients session, whether they say so or not."""
+    """A test that asks for a real binary is of the smi session, one of CLIENTS is of the clients session, whether they say so or not."""
     for item in items:
-        if CLIENTS in item.path.parents:
+        if not {item.path, *item.path.parents}.isdisjoint(CLIENTS):
             item.add_marker(pytest.mark.clients)
         if {"smi_binaries", "smi_binary"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.smi)

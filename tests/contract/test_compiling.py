@@ -260,5 +260,3 @@ def test_the_command_of_the_installation_makes_the_image(host: Host, repository:
     host.profile.write_text(host.profile.read_text(encoding="utf-8").replace("brand: nvidia", "brand: 7up"), encoding="utf-8")
     (host.folder / "board.nvpimg").unlink()
     assert host.run()[0] == DEFAULT
-
-

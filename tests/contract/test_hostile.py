@@ -14,6 +14,8 @@ from mocklib import build, image, state
 from mocklib.image import FieldValue, ImageSpec
 from tests.contract import boards
 
+pytestmark = pytest.mark.hostile
+
 ROOT = Path(__file__).resolve().parents[2]
 LIMITS = {"power.min_limit_mw": FieldValue(100_000), "power.max_limit_mw": FieldValue(400_000)}
 LIMITS |= {"power.requested_limit_mw": FieldValue(300_000), "power.enforced_limit_mw": FieldValue(300_000)}

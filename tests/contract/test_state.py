@@ -206,7 +206,7 @@ def killed_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return program
 
 
-@pytest.mark.slow
+@pytest.mark.hostile
 def test_a_writer_killed_before_any_of_its_stores_leaves_the_old_or_the_new_record(
     flavour_path: Callable[[str], Path], killed_program: Path, tmp_path: Path, clean_environment: dict[str, str]
 ) -> None:

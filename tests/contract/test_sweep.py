@@ -101,6 +101,7 @@ def test_no_sanitizer_reports_anything_for_random_images_and_states(
     assert refused > 20
 
 
+@pytest.mark.hostile
 def test_random_images_and_states_never_bring_the_library_down(library_path: Path, tmp_path: Path, clean_environment: dict[str, str]) -> None:
     served, refused = fuzz(library_path, tmp_path, 2, 300, clean_environment)
     assert served > 80

@@ -18,7 +18,7 @@ from harness.stores import pending
 from harness.stores.workspace import Workspace
 from harness.words.errors import MissingError
 
-pytestmark = pytest.mark.usefixtures("served_library")
+pytestmark = [pytest.mark.usefixtures("served_library"), pytest.mark.hostile]
 ROOT = Path(__file__).resolve().parents[2]
 Capsys = pytest.CaptureFixture[str]
 

@@ -363,6 +363,7 @@ def test_an_import_says_what_became_of_the_elements_of_another_capture(space: Wo
     assert state(space.root) == before
 
 
+@pytest.mark.hostile
 @pytest.mark.parametrize("command", ["accept", "reject"])
 def test_a_decision_killed_at_any_step_is_taken_back_or_done(command: str, space: Workspace, again: None, run, capsys: Capsys):
     before = state(space.root)

@@ -15,6 +15,8 @@ from harness.text import document, transcript
 from harness.words.errors import NvparityError
 from mocklib.image import pack
 
+pytestmark = pytest.mark.hostile
+
 BOARDS = ["a100-sxm4-40gb-x1_570.148.08", "geforce-gt-1030-x1_470.74", "t4-x1_595.91.07"]
 TEXTS = ["", "N/A", "0", "-1", "9" * 23, "None", "GPU is lost", "x" * 5000, "é", "0x", "Enabled", "12 %", "4294967296 MiB", "1.00 W", "Yes", "P99",
          "[REDACTED]", "Requested functionality has been deprecated", "18446744073709551616", "18446744073709551615", "4294967296"]  # fmt: skip

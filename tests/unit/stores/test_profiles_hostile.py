@@ -15,6 +15,8 @@ from harness.words.errors import InputError
 from mocklib import image
 from mocklib.image import FieldValue, ImageSpec
 
+pytestmark = pytest.mark.hostile
+
 HEAD = 'version: "1"\nsystem: {driver_version: "570.148.08"}\ndevices:\n- index: 0\n'
 LINE = re.compile(r"p\.yaml:\d+: .+")
 SCALARS = (
