@@ -113,14 +113,14 @@ def _digest(*parts: bytes | str | Path) -> str:
 
 def _inputs() -> list[Path]:
     """Every file of the package that decides what is built."""
-    kinds = ("*.py", "gen/*.py", "tables/*.yaml", "tables/functions/*.yaml", "include/*.h", "src/*.c")
+    kinds = ("*.py", "gen/*.py", "tables/*.yaml", "tables/functions/*.yaml", "tables/programs/*.yaml", "include/*.h", "src/*.c")
     return sorted(path for kind in kinds for path in HERE.glob(kind))
 
 
 def generate(folder: Path) -> Path:
     """Write headers, sources and Python modules made from nvml.h and the tables into ``folder``; nothing is done where its inputs did not change."""
     compiler, path = find_compiler(), nvml_header()
-    inputs = [item for item in _inputs() if item.parent.name in {"gen", "tables", "functions", "include"} or item.name == "fields.py"]
+    inputs = [item for item in _inputs() if item.parent.name in {"gen", "tables", "functions", "programs", "include"} or item.name == "fields.py"]
     stamp = folder / "zz_generated_stamp"
     wanted = _digest(path, *inputs)
     made = folder / f"{pythonside.CFFI_MODULE}.py"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,11 @@ FORMAT = 1
 TYPES = ("u64", "i64", "string", "bytes", "u32list", "clocktable", "processes", "accounted", "pages")
 NUMBERS = frozenset({"u64", "i64"})
 WIDTHS = (8, 32, 64)
-MODES = ("present", "ecc")
+MODES = ("present", "ecc", "unarmed")
 """Mode bits of a device in the order of their NVP_MODE bit; the status when one does not hold is the device's own for ``present``, else
-NOT_SUPPORTED."""
+NOT_SUPPORTED.  ``unarmed`` holds where no failure injector counts calls; where it does not hold a device is said to be ``armed``."""
+MARKS = ("removed", "draining", "excluded")
+"""What hides a device from an nvmlInit, in the order of their NVP_MARK bit."""
 
 
 class TableError(ValueError):
@@ -34,7 +36,8 @@ class FieldDef:
 
     ``words`` maps a profile's word to NVML's integer; ``scale`` is image value / profile value; ``source`` names the derivation where the field is
     not the profile key of its name; ``need`` is the mode bit that must hold; ``index`` is its place in the record of its ``scope``; ``bits`` is
-    how many bits of a number reach a caller.
+    how many bits of a number reach a caller; ``room`` is how many bytes a text or list may be set to at run time; ``moves``: a motion is kept for
+    it, so that it can be set moving.
     """
 
     name: str
@@ -46,6 +49,20 @@ class FieldDef:
     scope: str
     index: int
     bits: int = 32
+    room: int = 0
+    moves: bool = False
+
+
+def mode_bits(modes: Iterable[str]) -> int:
+    """The mode bits of a record by their names; a device is unarmed unless it is said to be ``armed``."""
+    held = {*modes, *(() if "armed" in modes else ("unarmed",))}
+    return sum(1 << number for number, mode in enumerate(MODES) if mode in held)
+
+
+def mode_names(bits: int) -> frozenset[str]:
+    """The names of mode bits, as ``mode_bits`` takes them."""
+    held = {mode for number, mode in enumerate(MODES) if bits >> number & 1}
+    return frozenset(held - {"unarmed"} if "unarmed" in held else held | {"armed"})
 
 
 def load_yaml(path: Path) -> Any:
@@ -61,12 +78,17 @@ def _word(word: Any) -> str:
 
 
 def _field(name: str, entry: dict[str, Any], words: dict[str, dict[Any, int]], scope: str, index: int) -> FieldDef:
-    unknown = set(entry) - {"type", "bits", "words", "scale", "from", "need"}
+    unknown = set(entry) - {"type", "bits", "words", "scale", "from", "need", "room", "moves"}
     if unknown or entry.get("type") not in TYPES:
-        raise TableError(f"fields.yaml: {name}: type is one of {', '.join(TYPES)}; keys are type, bits, words, scale, from, need")
+        raise TableError(f"fields.yaml: {name}: type is one of {', '.join(TYPES)}; keys are type, bits, words, scale, from, need, room, moves")
     bits = entry.get("bits", 32)
     if bits not in WIDTHS:
         raise TableError(f"fields.yaml: {name}: bits {bits!r} is none of {', '.join(map(str, WIDTHS))}")
+    if entry.get("moves") and entry["type"] not in NUMBERS:
+        raise TableError(f"fields.yaml: {name}: only numbers move")
+    room = int(entry.get("room", 0))
+    if room % 8 or not 0 <= room < 1 << 16 or (room and entry["type"] not in {"string", "bytes", "u32list"}):
+        raise TableError(f"fields.yaml: {name}: room {room} is kept for string, bytes and u32list, in multiples of 8")
     need = entry.get("need")
     if need is not None and need not in MODES:
         raise TableError(f"fields.yaml: {name}: need {need!r} is none of {', '.join(MODES)}")
@@ -74,7 +96,7 @@ def _field(name: str, entry: dict[str, Any], words: dict[str, dict[Any, int]], s
     if listed is not None and listed not in words:
         raise TableError(f"fields.yaml: {name}: no word list {listed!r}")
     meanings = None if listed is None else {_word(word): value for word, value in words[listed].items()}
-    return FieldDef(name, entry["type"], meanings, entry.get("scale", 1), entry.get("from"), need, scope, index, bits)
+    return FieldDef(name, entry["type"], meanings, entry.get("scale", 1), entry.get("from"), need, scope, index, bits, room, bool(entry.get("moves")))
 
 
 @functools.cache
@@ -197,15 +219,32 @@ def _named(entry: Any) -> Iterator[str]:
 
 @functools.cache
 def program_steps() -> dict[str, list[dict[str, Any]]]:
-    """Setter programs by name: their checks and steps, as ``tables/programs.yaml`` says them; the order numbers the programs."""
-    steps: dict[str, list[dict[str, Any]]] = load_yaml(TABLES / "programs.yaml")["programs"]
-    return steps
+    """Setter programs by name: their checks and steps, as ``tables/programs/*.yaml`` say them; the order numbers the programs."""
+    return {name: steps for _, name, steps in _programs()}
+
+
+@functools.cache
+def node_programs() -> frozenset[str]:
+    """The programs that run on the node's record, not on a device's: those of ``tables/programs/node.yaml``."""
+    return frozenset(name for file, name, _ in _programs() if file == "node")
+
+
+@functools.cache
+def _programs() -> tuple[tuple[str, str, list[dict[str, Any]]], ...]:
+    """File, name and steps of every program, in the order of the files' names."""
+    found: list[tuple[str, str, list[dict[str, Any]]]] = []
+    for path in sorted((TABLES / "programs").glob("*.yaml")):
+        for name, steps in (load_yaml(path).get("programs") or {}).items():
+            if any(name == other for _, other, _ in found):
+                raise TableError(f"programs/{path.name}: {name}: there is a program of that name in another file")
+            found.append((path.stem, name, steps or []))
+    return tuple(found)
 
 
 @functools.cache
 def layout_word() -> int:
     """The 64-bit word image, state and library must agree on: structs, fields, functions and programs."""
-    fields = [[(field.name, field.type, field.need) for field in table.values()] for table in _tables()]
+    fields = [[(field.name, field.type, field.need, field.room, field.moves) for field in table.values()] for table in _tables()]
     text = json.dumps([fields, list(since()), list(program_steps())]).encode()
     digest = hashlib.sha256((INCLUDE / "nvp_image.h").read_bytes() + text).digest()
     return int.from_bytes(digest[:8], "little")

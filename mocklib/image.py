@@ -7,40 +7,69 @@ from __future__ import annotations
 
 import os
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from mocklib import fields as tables
 from mocklib import packing, recorded
-from mocklib.fields import FieldDef
 from mocklib.records import RecordWriter, array, part, read_record
-from mocklib.spec import LOST, Absence, Accounted, Clock, FieldId, FieldValue, ImageError, ImageSpec, Pages, Process, Recorded, Slot, Source, Track
+from mocklib.spec import (
+    LOST,
+    Absence,
+    Accounted,
+    Clock,
+    FieldId,
+    FieldValue,
+    Head,
+    ImageError,
+    ImageSpec,
+    Pages,
+    Process,
+    Recorded,
+    Slot,
+    Source,
+    Track,
+)  # fmt: skip
 from mocklib.structs import as_bytes, constants, structs
 
 __all__ = [
-    "Absence", "Accounted", "Clock", "FieldId", "FieldValue", "ImageError", "ImageSpec", "ImageView", "Pages", "Process", "Recorded", "Slot",
-    "Source", "Track", "pack", "read", "replaceable", "seal", "write",
+    "Absence", "Accounted", "Clock", "FieldId", "FieldValue", "Head", "ImageError", "ImageSpec", "ImageView", "Pages", "Process", "Recorded", "Slot",
+    "Source", "Track", "head_of", "pack", "read", "record", "replaceable", "seal", "write",
 ]  # fmt: skip
 
 
-def _record(
-    values: dict[str, FieldValue], known: dict[str, FieldDef], spec: ImageSpec, modes: frozenset[str], where: str, absence: Absence = LOST
-) -> bytes:
-    """One record: every field in order, then its variable data."""
+def record(spec: ImageSpec, device: int | None, head: Head | None = None, marked: Iterable[str] = ()) -> bytes:
+    """The record of device ``device`` (None: of the node) as the image of ``spec`` has it; ImageError names the field that cannot be packed.
+
+    ``head`` says what else stands in its head (None: what the spec says); ``marked`` are the fields that are marked as set.
+    """
+    known = tables.system_fields() if device is None else tables.device_fields()
+    values = spec.system if device is None else spec.devices[device]
+    modes = spec.modes[device] if device is not None and device < len(spec.modes) else frozenset({"present"})
+    absence = spec.absences[device] if device is not None and device < len(spec.absences) else LOST
+    where = "system" if device is None else f"device {device}"
     for name in values:
         if name not in known:
             raise ImageError(f"{where}: no field {name!r}{packing.nearest(name, known)}")
-    if unknown := modes - set(tables.MODES):
+    if unknown := modes - {*tables.MODES, "armed"}:
         raise ImageError(f"{where}: no mode {', '.join(sorted(unknown))}; modes are {', '.join(tables.MODES)}")
-    bits = sum(1 << number for number, mode in enumerate(tables.MODES) if mode in modes)
-    writer = RecordWriter(len(known), bits, spec.clock, absence)
+    writer = RecordWriter(len(known), tables.mode_bits(modes), spec.clock, absence, head or head_of(spec, device))
     for definition in known.values():
         given = values.get(definition.name, FieldValue(status=3))
         try:
             writer.put(definition, given, spec)
         except (TypeError, ValueError, OverflowError, AttributeError) as error:
             raise ImageError(f"{where}: {definition.name} ({definition.type}): {error}") from error
+    writer.mark(known[name].index for name in marked)
     return writer.finish()
+
+
+def head_of(spec: ImageSpec, device: int | None) -> Head:
+    """What a spec says of a whole record: a clock that names an instant began there, and so did all that adds up."""
+    if device is None:
+        return Head(epoch_ns=spec.clock.at_ns, seed=spec.seed)
+    return Head(marks=spec.marks[device] if device < len(spec.marks) else frozenset())
 
 
 class _Layout:
@@ -64,14 +93,12 @@ def pack(spec: ImageSpec) -> bytes:
     layout = _Layout(ffi.sizeof("struct nvp_image"))
     if len(spec.devices) > constants()["NVP_MAX_DEVICES"]:
         raise ImageError(f"{len(spec.devices)} devices; an image holds {constants()['NVP_MAX_DEVICES']}")
-    head.node.record = layout.add(node := _record(spec.system, tables.system_fields(), spec, frozenset({"present"}), "system"), 64)
+    head.node.record = layout.add(node := record(spec, None), 64)
     head.node.size = len(node)
     entries = ffi.new("struct nvp_device_entry[]", len(spec.devices))
-    for number, values in enumerate(spec.devices):
-        modes = spec.modes[number] if number < len(spec.modes) else frozenset({"present"})
-        absence = spec.absences[number] if number < len(spec.absences) else LOST
-        record = _record(values, tables.device_fields(), spec, modes, f"device {number}", absence)
-        entries[number].record, entries[number].size = layout.add(record, 64), len(record)
+    for number in range(len(spec.devices)):
+        packed_record = record(spec, number)
+        entries[number].record, entries[number].size = layout.add(packed_record, 64), len(packed_record)
     ids, index, limit = packing.field_ids(spec)
     programs, steps, program_count, step_count = packing.programs(spec.programs)
     source = packing.source(spec.source)

@@ -14,13 +14,17 @@ from mocklib.structs import as_bytes, constants, structs
 ANY_SCOPE = 0xFFFFFFFF
 NO_FIELD = 0xFFFF
 NO_ARGUMENT = 0xFF
-OPS = {"status": 0, "range": 1, "list": 2, "mode": 3, "set": 4, "copy": 5, "zero": 6, "clamp": 7, "set_mode": 8, "rebase": 9}
-ACTS = ("set", "copy", "zero", "clamp", "set_mode", "rebase")
+CHECKS = ("status", "range", "list", "mode", "mask_within", "equals", "differs", "index")
+ACTS = ("set", "copy", "zero", "clamp", "set_mode", "rebase", "restore", "set_item", "set_text", "mask_or", "mask_clear", "mask_set", "set_motion",
+        "set_mark", "adopt")  # fmt: skip
+OPS = {name: number for number, name in enumerate((*CHECKS, *ACTS))}
+"""Steps of setter programs, in the order of their NVP_STEP numbers."""
+STEP_KEYS = frozenset({"check", "argument", "index", "field", "low", "high", "from", "value", "code", "mode", "rate", "when", *ACTS})
 
 
-def field_index(name: str, where: str) -> int:
-    """The number of a device field; ImageError with the nearest name."""
-    known = tables.device_fields()
+def field_index(name: str, where: str, *, of_node: bool = False) -> int:
+    """The number of a device field, or of the node's; ImageError with the nearest name."""
+    known = tables.system_fields() if of_node else tables.device_fields()
     if name not in known:
         raise ImageError(f"{where}: no field {name!r}{nearest(name, known)}")
     return known[name].index
@@ -85,35 +89,65 @@ def entries(given: dict[str, str]) -> bytes:
     return as_bytes(packed)
 
 
+def _when(entry: dict[str, Any], where: str, *, of_node: bool) -> dict[str, int]:
+    """The guard of a step: a field or an argument that has a value."""
+    when = entry.get("when")
+    guarded = when if isinstance(when, dict) else {}
+    if when is not None and set(guarded) not in ({"field", "value"}, {"argument", "value"}):
+        raise ImageError(f"{where}: when {when!r}: it names a field or an argument, and its value")
+    return {
+        "when_field": field_index(guarded["field"], where, of_node=of_node) if "field" in guarded else NO_FIELD,
+        "when_argument": int(guarded.get("argument", NO_ARGUMENT)),
+        "when_value": int(guarded.get("value", 0)),
+    }
+
+
+def _bit(names: tuple[str, ...], name: Any, where: str) -> int:
+    """The bit of a mode or mark."""
+    if name is not None and name not in names:
+        raise ImageError(f"{where}: {name!r} is none of {', '.join(names)}")
+    return 0 if name is None else 1 << names.index(name)
+
+
 def _step(program: str, entry: dict[str, Any]) -> dict[str, int]:
     """One step of a setter program as the members of nvp_step."""
     where = f"program {program}"
+    of_node = program in tables.node_programs()
     op = str(entry["check"]) if "check" in entry else next((name for name in ACTS if name in entry), "")
-    if op not in OPS:
-        raise ImageError(f"{where}: no step {entry!r}; steps are {', '.join(OPS)}")
-    named = entry.get("field") if "check" in entry else entry.get(op) if op not in {"mode", "set_mode"} else None
-    low = entry.get("from") if op == "copy" else entry.get("low")
-    mode = entry.get("mode") if op == "mode" else entry.get("set_mode")
+    if op not in OPS or (op in CHECKS) != ("check" in entry):
+        raise ImageError(f"{where}: no step {entry!r}; checks are {', '.join(CHECKS)}; steps are {', '.join(ACTS)}")
+    if unknown := set(entry) - STEP_KEYS:
+        raise ImageError(f"{where}: {entry!r}: no key {', '.join(sorted(unknown))}; keys are {', '.join(sorted(STEP_KEYS))}")
+
+    def number(name: Any) -> int:
+        return NO_FIELD if name is None else field_index(name, where, of_node=of_node)
+
+    rate = entry.get("rate")
+    low = {"copy": entry.get("from"), "adopt": entry.get("from", entry.get("adopt")), "set_motion": rate if isinstance(rate, str) else None}
+    mark = op == "set_mark"
     return {
         "op": OPS[op],
         "argument": int(entry.get("argument", NO_ARGUMENT)),
-        "field": field_index(named, where) if named is not None else 0,
-        "low": field_index(low, where) if low is not None else NO_FIELD,
-        "high": field_index(entry["high"], where) if "high" in entry else NO_FIELD,
-        "code": int(entry.get("code", 0)),
-        "mode": 1 << tables.MODES.index(mode) if mode is not None else 0,
-        "value": int(entry.get("value", 0)),
+        "index": int(entry.get("index", NO_ARGUMENT)),
+        "field": number(entry.get("field") if op in CHECKS else None if op in {"set_mode", "set_mark"} else entry[op]),
+        "low": number(low.get(op, entry.get("low"))),
+        "high": number(entry.get("high")),
+        "code": int(entry.get("code", 2 if op == "set_text" else 0)),
+        "mode": _bit(tables.MARKS, entry["set_mark"], where) if mark else _bit(tables.MODES, entry.get("set_mode", entry.get("mode")), where),
+        "value": int(rate) & 0xFFFFFFFFFFFFFFFF if isinstance(rate, int) else int(entry.get("value", 0)),
+        **_when(entry, where, of_node=of_node),
     }
 
 
 def programs(given: dict[str, list[dict[str, Any]]] | None) -> tuple[bytes, bytes, int, int]:
-    """The setter programs and all their steps, in the order of tables/programs.yaml; one that is not given is empty and answers NOT_SUPPORTED."""
+    """The setter programs and all their steps, in the order of tables/programs; one that is not given is empty and answers NOT_SUPPORTED."""
     wanted = tables.program_steps() if given is None else given
     steps: list[dict[str, int]] = []
     packed = structs().new("struct nvp_program[]", len(tables.program_steps()))
     for number, name in enumerate(tables.program_steps()):
         own = [_step(name, entry) for entry in wanted.get(name, [])]
         packed[number].first, packed[number].count = len(steps), len(own)
+        packed[number].scope = constants()["NVP_NODE"] if name in tables.node_programs() else 0
         steps += own
     return as_bytes(packed), as_bytes(structs().new("struct nvp_step[]", steps)), len(tables.program_steps()), len(steps)
 

@@ -8,7 +8,22 @@ from typing import Any
 
 from mocklib import fields as tables
 from mocklib.fields import FieldDef
-from mocklib.spec import CLOCKS, KINDS, LOST, Absence, Accounted, Clock, FieldValue, ImageError, ImageSpec, Pages, Process, Track
+from mocklib.spec import (
+    BARE,
+    CLOCKS,
+    KINDS,
+    LOST,
+    Absence,
+    Accounted,
+    Clock,
+    FieldValue,
+    Head,
+    ImageError,
+    ImageSpec,
+    Pages,
+    Process,
+    Track,
+)  # fmt: skip
 from mocklib.structs import constants, structs
 
 MASK = 0xFFFFFFFFFFFFFFFF
@@ -26,7 +41,7 @@ def text_bytes(value: Any) -> bytes:
 class RecordWriter:
     """Collects the fields of one record in order and packs it."""
 
-    def __init__(self, field_count: int, modes: int, clock: Clock, absence: Absence = LOST) -> None:
+    def __init__(self, field_count: int, modes: int, clock: Clock, absence: Absence = LOST, given: Head = BARE) -> None:
         self.ffi = structs()
         if clock.mode not in CLOCKS:
             raise ValueError(f"clock mode {clock.mode!r} is none of {', '.join(CLOCKS)}")
@@ -35,6 +50,9 @@ class RecordWriter:
         self.head.field_count = field_count
         self.head.modes = modes
         self.head.odd = ~(modes << 24) & 0xFFFFFFFF
+        self.given = given
+        self.head.marks = sum(1 << number for number, mark in enumerate(tables.MARKS) if mark in given.marks)
+        self.head.privilege, self.head.epoch_ns, self.head.seed = given.privilege, given.epoch_ns, given.seed
         self.head.handle_code, self.head.reading_code = absence.handle, absence.reading
         self.head.clock_mode = CLOCKS[clock.mode]
         self.head.clock_at_ns = clock.at_ns
@@ -53,28 +71,43 @@ class RecordWriter:
         place.status = given.status
         needed = {"present", definition.need} if definition.scope == "device" else set()  # one that is not present answers so for every field
         place.need = sum(1 << number for number, mode in enumerate(tables.MODES) if mode in needed)
+        if given.status and (definition.room or definition.moves):
+            self._keep(place, definition)
         if given.status:
             return
         if given.value is None and given.kind == 0:
             raise ValueError("has neither a value nor a status")
         if definition.type in tables.NUMBERS:
-            self._number(place, given, spec)
+            self._number(place, given, spec, moves=definition.moves)
             return
         if given.kind:
             raise ValueError("only numbers move")
+        start = len(self.data)
         place.value, place.extra = getattr(self, f"_{definition.type}")(given.value)
+        self.data += bytes(max(0, definition.room - (len(self.data) - start)))
         self.variable.append(definition.index)
 
-    def _number(self, place: Any, given: FieldValue, spec: ImageSpec) -> None:
+    def _keep(self, place: Any, definition: FieldDef) -> None:
+        """Room for what a field that has a status now may be set to."""
+        if definition.moves:
+            place.extra = len(self.motions)
+            self.motions.append({})
+        else:
+            place.value, place.extra = self._add(b"", bytes(definition.room))[0], 0
+            self.variable.append(definition.index)
+
+    def _number(self, place: Any, given: FieldValue, spec: ImageSpec, *, moves: bool) -> None:
         value = int(given.value or 0)
         if isinstance(given.value, bool) or not -(1 << 63) <= value <= MASK:
             raise ValueError(f"{given.value!r} is no 64-bit number")
         place.value, place.kind = value & MASK, given.kind
-        if given.kind:
+        if given.kind or moves:
             place.extra = len(self.motions)
+        if moves and not given.kind:
+            self.motions.append({})
         if given.kind == 1:
-            start = self.clock.at_ns if spec.ramp_start_ns is None else spec.ramp_start_ns
-            self.motions.append({"start_ns": start, "rate": given.rate})
+            start = spec.ramp_start_ns if given.start_ns is None else given.start_ns
+            self.motions.append({"start_ns": start or 0, "rate": given.rate})
         elif given.kind == 2:
             track = spec.tracks[given.rate]
             offset, _ = self._add(b"".join((sample & MASK).to_bytes(8, "little") for sample in track.samples))
@@ -144,6 +177,7 @@ class RecordWriter:
     def finish(self) -> bytes:
         """The record: head, fields, motions, marks of what is overridden, variable data."""
         ffi, head = self.ffi, self.head
+        texts = [self._add(text) for text in (self.given.text, self.given.all_text)]
         motions = bytes(ffi.buffer(ffi.new("struct nvp_motion[]", self.motions)))
         marks = bytearray((len(self.fields) + 63) // 64 * 8)
         for index in self.marked:
@@ -162,13 +196,17 @@ class RecordWriter:
             self.data[place : place + 4] = moved.to_bytes(4, "little")
         size = head.data + len(self.data)
         head.size = size + (-size % ALIGN)
+        placed = [(place + head.data if length else 0, length) for place, length in texts]
+        (head.text, head.text_size), (head.all_text, head.all_text_size) = placed
         head.magic = constants()["NVP_RECORD_MAGIC"]
         return bytes(ffi.buffer(head)) + bytes(ffi.buffer(self.fields)) + motions + bytes(marks) + bytes(self.data) + bytes(-size % ALIGN)
 
 
 @dataclass(frozen=True)
 class RecordView:
-    """A record taken apart; ``overridden`` names the fields a setter or an override changed."""
+    """A record taken apart; ``overridden`` names the fields a setter or an override changed; ``reset``: the bytes of the record that a reset goes
+    back to, None for the image's.
+    """
 
     values: dict[str, FieldValue]
     modes: frozenset[str]
@@ -176,6 +214,8 @@ class RecordView:
     overridden: frozenset[str]
     tracks: tuple[Track, ...] = ()
     absence: Absence = LOST
+    head: Head = BARE
+    reset: bytes | None = None
 
 
 def part(data: bytes, start: int, size: int) -> bytes:
@@ -203,32 +243,48 @@ def read_record(data: bytes, known: dict[str, FieldDef]) -> RecordView:
     fields = array(data, "nvp_field", ffi.sizeof("struct nvp_record"), len(known))
     motions = array(data, "nvp_motion", head.motions, head.motion_count)
     tracks: list[Track] = []
-    values = {name: _value(data, fields[definition.index], definition, motions, tracks, int(head.clock_at_ns)) for name, definition in known.items()}
-    modes = frozenset(mode for number, mode in enumerate(tables.MODES) if head.modes >> number & 1)
+    values = {name: _value(data, fields[definition.index], definition, motions, tracks) for name, definition in known.items()}
+    modes = tables.mode_names(int(head.modes))
     name = next(name for name, number in CLOCKS.items() if number == head.clock_mode)
     clock = Clock(name, int(head.clock_at_ns), head.clock_scale_ppm / 1_000_000, int(head.clock_start_ns))
     marks = part(data, head.overridden, (len(known) + 7) // 8)
     overridden = frozenset(name for name, definition in known.items() if marks[definition.index // 8] >> definition.index % 8 & 1)
-    return RecordView(values, modes, clock, overridden, tuple(tracks), Absence(int(head.handle_code), int(head.reading_code)))
+    absence = Absence(int(head.handle_code), int(head.reading_code))
+    return RecordView(values, modes, clock, overridden, tuple(tracks), absence, _head(data, head), _reset(data, head))
 
 
-def _value(data: bytes, field: Any, definition: FieldDef, motions: Any, tracks: list[Track], at_ns: int) -> FieldValue:
+def _head(data: bytes, head: Any) -> Head:
+    """What a record says of the whole."""
+    marks = frozenset(mark for number, mark in enumerate(tables.MARKS) if head.marks >> number & 1)
+    texts = part(data, head.text, head.text_size), part(data, head.all_text, head.all_text_size)
+    return Head(marks, *texts, int(head.privilege), int(head.epoch_ns), int(head.seed))
+
+
+def _reset(data: bytes, head: Any) -> bytes | None:
+    """The bytes of the reset record behind a record."""
+    if not head.reset:
+        return None
+    inner = array(data, "nvp_record", head.reset, 1)
+    if inner[0].reset or inner[0].magic != constants()["NVP_RECORD_MAGIC"] or head.reset < head.size:
+        raise ImageError("a reset record is not sound")
+    return part(data, head.reset, inner[0].size)
+
+
+def _value(data: bytes, field: Any, definition: FieldDef, motions: Any, tracks: list[Track]) -> FieldValue:
     """One field as FieldValue; a track it steps through is added to ``tracks``."""
     if field.status:
         return FieldValue(status=int(field.status))
     if definition.type in tables.NUMBERS:
         value = int(field.value)
-        rate = 0
+        rate, start = 0, None
         if field.kind and not (field.kind in KINDS.values() and field.extra < len(motions)):
             raise ImageError(f"{definition.name}: does not say how it moves")
         if field.kind == 1:
-            rate = int(motions[field.extra].rate)
-            # the writer lets every ramp start at the clock's instant: the base is moved there
-            value = (value + rate * (at_ns - int(motions[field.extra].start_ns)) // 1_000_000_000) & MASK
+            rate, start = int(motions[field.extra].rate), int(motions[field.extra].start_ns) or None
         elif field.kind == 2:
             rate = len(tracks)
             tracks.append(_track(data, motions[field.extra]))
-        return FieldValue(value - (1 << 64) if definition.type == "i64" and value >> 63 else value, kind=int(field.kind), rate=rate)
+        return FieldValue(value - (1 << 64) if definition.type == "i64" and value >> 63 else value, kind=int(field.kind), rate=rate, start_ns=start)
     own = part(data, field.value, field.extra)
     return FieldValue(_variable(data, own, definition.type))
 

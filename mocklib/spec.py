@@ -33,13 +33,15 @@ class FieldValue:
     ``value`` is by the field's type: int (u64, i64); str or bytes (string; a str keeps raw bytes by surrogateescape); bytes; tuple of int (u32list);
     tuple of (MHz, tuple of MHz) (clocktable); tuple of Process (processes); tuple of Accounted (accounted); Pages (pages).
     ``status`` is the nvmlReturn_t answered instead.
-    ``kind`` is 0 constant, 1 ramp (``rate`` units per second from the clock's instant on), 2 track (``rate`` is the index in ``ImageSpec.tracks``).
+    ``kind`` is 0 constant, 1 ramp (``rate`` units per second from ``start_ns`` on, None: from the node's epoch), 2 track (``rate`` is the index in
+    ``ImageSpec.tracks``).
     """
 
     value: Any = None
     status: int = 0
     kind: int = 0
     rate: int = 0
+    start_ns: int | None = None
 
 
 @dataclass(frozen=True)
@@ -142,6 +144,24 @@ LOST = Absence()
 
 
 @dataclass(frozen=True)
+class Head:
+    """What a record says of the whole: marks (fields.MARKS), the override document's texts of the device and of all; of the node: privilege (1 user),
+    epoch in nanoseconds since 1970 (0: the host's), seed.
+    """
+
+    marks: frozenset[str] = frozenset()
+    text: bytes = b""
+    all_text: bytes = b""
+    privilege: int = 0
+    epoch_ns: int = 0
+    seed: int = 0
+
+
+BARE = Head()
+"""A record of which nothing is said."""
+
+
+@dataclass(frozen=True)
 class Recorded:
     """One call that the library answers with exactly ``answer``, whatever its fields say; any other argument set goes on as without it.
 
@@ -164,8 +184,9 @@ class ImageSpec:
     ``devices`` name their fields; one that is missing is NOT_SUPPORTED.  ``modes`` holds per device the mode bits in force (fields.MODES).
     ``absences`` say what each device answers while it is not present; one that is missing answers as a lost one.
     ``gates`` answer a code before any check; ``field_id_limit`` is the largest field id the driver knows (None: FIELD_ID_LIMIT);
-    ``ramp_start_ns`` is the instant ramps start from (None: the clock's ``at_ns``);
-    ``programs`` are setter programs in the form of tables/programs.yaml (None: those); ``answers`` are calls answered as they were recorded;
+    ``ramp_start_ns`` is the instant ramps start from (None: the node's epoch, which a clock that names an instant sets);
+    ``marks`` say per device what hides it (fields.MARKS); ``seed`` is what random choices of the state go by;
+    ``programs`` are setter programs in the form of tables/programs/*.yaml (None: those); ``answers`` are calls answered as they were recorded;
     ``entries`` name the struct of a list's entries by function, where the driver has others than nvml.h (fields.ENTRIES).
     """
 
@@ -185,3 +206,5 @@ class ImageSpec:
     links: tuple[Any, ...] = ()
     answers: tuple[Recorded, ...] = ()
     entries: dict[str, str] = field(default_factory=dict)
+    marks: list[frozenset[str]] = field(default_factory=list)
+    seed: int = 0

@@ -1,35 +1,30 @@
 """State files: what changes at run time, in two halves per record, shared by every process of a node or run.
 
-The rule of a writer is that of src/state.c: under the lock, copy the current half to the other, edit that, then move the generation.  A reader
-takes the half that the generation names and looks again.  A writer may die at any store.
+The rule of a writer is that of src/writing.c: under the lock, the half that is not in force is made, then the generation moves.  A reader takes the
+half that the generation names and looks again.  A writer may die at any store.  ``writing`` is the lock for as long as one change takes.
 """
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
-import mmap
-import os
-import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from mocklib import carrying, image
 from mocklib import fields as tables
-from mocklib import image
 from mocklib.fields import FieldDef
-from mocklib.records import RecordView, RecordWriter, read_record
-from mocklib.spec import CLOCKS, Clock, FieldValue, ImageError, ImageSpec
-from mocklib.structs import as_bytes, constants, structs
+from mocklib.records import RecordView, read_record
+from mocklib.spec import BARE, CLOCKS, Clock, FieldValue, Head, ImageError, ImageSpec
+from mocklib.statefile import StateError, StateFile, create, grown, locked
+from mocklib.structs import constants, structs
 
-LOCK_WAIT_S = 1.0
-ROOM = 4096
-"""Bytes a record may grow by while the state is in use."""
-
-
-class StateError(RuntimeError):
-    """A state file cannot be used; the message names it and says what is wrong."""
+__all__ = [
+    "Event", "StateError", "StateView", "Writing", "add_event", "create", "events", "override", "overrides", "publish", "read", "reset", "set_clock",
+    "set_privilege", "set_seed", "writing",
+]  # fmt: skip
+ALIGN = 64
 
 
 @dataclass(frozen=True)
@@ -41,128 +36,41 @@ class StateView:
     devices: tuple[RecordView, ...]
 
 
-def create(path: Path, image_bytes: bytes, room: int = ROOM) -> None:
-    """Write a fresh state of ``image_bytes`` to ``path``, whole, by rename; processes that use an older one keep it."""
-    view = image.read(image_bytes)
-    largest = max(size for _, size in view.records)
-    capacity = (largest + room + 63) // 64 * 64
-    ffi = structs()
-    head = ffi.new("struct nvp_state *")
-    head.magic, head.format, head.layout = constants()["NVP_STATE_MAGIC"], constants()["NVP_FORMAT"], tables.layout_word()
-    head.image_crc, head.image_size, head.record_count, head.capacity = view.crc, view.size, len(view.records), capacity
-    head.first = (ffi.sizeof("struct nvp_state") + 63) // 64 * 64
-    head.stride = ffi.sizeof("struct nvp_state_record") + 2 * capacity
-    head.size = head.first + head.record_count * head.stride
-    data = bytearray(as_bytes(head)).ljust(head.first, b"\0")
-    for start, size in view.records:
-        data += bytes(ffi.sizeof("struct nvp_state_record")) + image_bytes[start : start + size].ljust(capacity, b"\0") + bytes(capacity)
-    aside = path.with_name(f"{path.name}.new.{os.getpid()}")
+@dataclass(frozen=True)
+class Event:
+    """One event of the ring: ``time_ns`` since 1970 by the state's clock, device (None: the node), NVML event type, data, instances."""
+
+    sequence: int
+    time_ns: int
+    device: int | None
+    type: int
+    data: int
+    gpu_instance: int = 0xFFFFFFFF
+    compute_instance: int = 0xFFFFFFFF
+
+
+def _known(number: int) -> dict[str, FieldDef]:
+    """The fields of record ``number`` (0: the node)."""
+    return tables.device_fields() if number else tables.system_fields()
+
+
+def _taken(path: Path, number: int, data: bytes) -> RecordView:
+    """The view of a record of the state at ``path``; StateError where it is not sound."""
     try:
-        aside.write_bytes(data)
-        aside.replace(path)
-    finally:
-        aside.unlink(missing_ok=True)
-
-
-class _Open:
-    """A mapped state, checked."""
-
-    def __init__(self, path: Path, *, write: bool) -> None:
-        self.ffi = structs()
-        self.path = path
-        if path.exists() and not path.is_file():  # a pipe would be waited for
-            raise StateError(f"{path}: cannot be opened as state: it is no regular file")
-        try:
-            with path.open("r+b" if write else "rb") as file:
-                self.map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_WRITE if write else mmap.ACCESS_READ)
-        except (OSError, ValueError) as error:
-            raise StateError(f"{path}: cannot be opened as state: {error}") from error
-        self.size = len(self.map)
-        self.base = self.ffi.from_buffer("unsigned char[]", self.map, require_writable=write)
-        self.head = self.ffi.cast("struct nvp_state *", self.base)
-        if not self.sound():
-            self.close()
-            raise StateError(f"{path}: is no state of this version of nvparity; remove it, it is made again")
-
-    def sound(self) -> bool:
-        """Whether the head is that of a state whose records lie within the file."""
-        head, known = self.head, constants()
-        if self.size < self.ffi.sizeof("struct nvp_state") or head.magic != known["NVP_STATE_MAGIC"] or head.layout != tables.layout_word():
-            return False
-        stride = self.ffi.sizeof("struct nvp_state_record") + 2 * head.capacity
-        inside = bool(head.first + head.record_count * stride <= self.size)
-        return inside and head.stride == stride and head.first >= self.ffi.sizeof("struct nvp_state") and head.record_count >= 1
-
-    def record(self, number: int) -> Any:
-        """The head of record ``number``."""
-        return self.ffi.cast("struct nvp_state_record *", self.base + (self.head.first + number * self.head.stride))
-
-    def half(self, number: int, generation: int) -> bytes:
-        """The bytes of the half that ``generation`` names."""
-        start = self.head.first + number * self.head.stride + self.ffi.sizeof("struct nvp_state_record") + (generation & 1) * self.head.capacity
-        return bytes(self.map[start : start + self.head.capacity])
-
-    def current(self, number: int) -> tuple[int, bytes]:
-        """Generation and bytes of a record, read as the library reads them."""
-        while True:
-            generation = int(self.record(number).generation)
-            data = self.half(number, generation)
-            if generation == self.record(number).generation:
-                return generation, data
-
-    def publish(self, number: int, data: bytes) -> None:
-        """Make ``data`` the record: into the other half, then the generation."""
-        if len(data) > self.head.capacity:
-            raise StateError(f"{self.path}: a record of {len(data)} bytes does not fit its {self.head.capacity}; make the state again with more room")
-        generation = int(self.record(number).generation)
-        start = self.head.first + number * self.head.stride + self.ffi.sizeof("struct nvp_state_record") + (~generation & 1) * self.head.capacity
-        self.map[start : start + self.head.capacity] = data.ljust(self.head.capacity, b"\0")
-        self.record(number).generation = generation + 1
-
-    def close(self) -> None:
-        """Let the mapping go."""
-        self.ffi.release(self.base)
-        self.map.close()
-
-
-@contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """The writer's lock of a state; StateError after a second."""
-    lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    try:
-        end = time.monotonic() + LOCK_WAIT_S
-        while True:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > end:
-                    raise StateError(f"{path}: another writer holds its lock") from None
-                time.sleep(0.001)
-        yield
-    finally:
-        fcntl.flock(lock, fcntl.LOCK_UN)  # a forked child may hold a copy of the descriptor
-        os.close(lock)
+        return read_record(data, _known(number))
+    except ImageError as error:
+        raise StateError(f"{path}: {error}; remove it, it is made again from the image") from error
 
 
 def read(path: Path) -> StateView:
     """The state as it is now."""
-    opened = _Open(path, write=False)
+    opened = StateFile(path, write=False)
     try:
         found = [opened.current(number) for number in range(opened.head.record_count)]
     finally:
         opened.close()
-    node = _taken(path, found[0][1], tables.system_fields())
-    devices = tuple(_taken(path, data, tables.device_fields()) for _, data in found[1:])
-    return StateView(tuple(generation for generation, _ in found), node, devices)
-
-
-def _taken(path: Path, data: bytes, known: dict[str, FieldDef]) -> RecordView:
-    """The view of a record of the state at ``path``; StateError where it is not sound."""
-    try:
-        return read_record(data, known)
-    except ImageError as error:
-        raise StateError(f"{path}: {error}; remove it, it is made again from the image") from error
+    views = [_taken(path, number, data) for number, (_, data) in enumerate(found)]
+    return StateView(tuple(generation for generation, _ in found), views[0], tuple(views[1:]))
 
 
 def overrides(path: Path) -> list[dict[str, FieldValue]]:
@@ -170,72 +78,199 @@ def overrides(path: Path) -> list[dict[str, FieldValue]]:
     return [{name: device.values[name] for name in sorted(device.overridden)} for device in read(path).devices]
 
 
+class Writing:
+    """A state whose lock is held: what is in force, and changes, each in force as soon as it is made.
+
+    Devices are numbered from 0; None is the node.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.opened = StateFile(path, write=True)
+
+    def _number(self, device: int | None) -> int:
+        if device is not None and not 0 <= device < self.opened.head.record_count - 1:
+            raise StateError(f"{self.path}: no device {device}; it has {self.opened.head.record_count - 1}")
+        return 0 if device is None else device + 1
+
+    def bytes_of(self, device: int | None) -> bytes:
+        """The bytes of a record in force."""
+        return self.opened.current(self._number(device))[1]
+
+    def record(self, device: int | None) -> RecordView:
+        """A record in force."""
+        return _taken(self.path, self._number(device), self.bytes_of(device))
+
+    def now_ns(self) -> int:
+        """The state's time, nanoseconds since 1970."""
+        return carrying.now_ns(self.record(None).clock)
+
+    def put(self, device: int | None, data: bytes, back: bytes | None = None) -> None:
+        """Publish a record, with ``back`` behind it as what a reset goes back to (None: the image's).
+
+        A state with too little room for that, or for the reset to it, is made again larger; so that it may be, nothing else holds it open here.
+        """
+        number = self._number(device)
+        self.opened = grown(self.opened, 2 * _aligned(max(len(data), len(back or b""))))
+        self.opened.publish(number, _joined(data, back))
+
+    def events(self) -> tuple[Any, int]:
+        """The ring and its place in the file."""
+        place = int(self.opened.head.events)
+        return self.opened.ffi.cast("struct nvp_events *", self.opened.base + place), place
+
+
+@contextlib.contextmanager
+def writing(path: Path) -> Iterator[Writing]:
+    """The state at ``path`` with its lock held; StateError where it is none, or somebody else held the lock for a second."""
+    with locked(path):
+        found = Writing(path)
+        try:
+            yield found
+        finally:
+            found.opened.close()
+
+
+def _aligned(size: int) -> int:
+    return -(-size // ALIGN) * ALIGN
+
+
+def _joined(data: bytes, back: bytes | None) -> bytes:
+    """A record and the reset record behind it, as one half holds them."""
+    if back is None:
+        return data
+    ffi, made = structs(), bytearray(data.ljust(_aligned(len(data)), b"\0") + back)
+    head = ffi.cast("struct nvp_record *", ffi.from_buffer("unsigned char[]", made, require_writable=True))
+    head.reset, head.total = _aligned(len(data)), len(made)
+    return bytes(made)
+
+
+def publish(
+    path: Path | Writing, device: int | None, spec: ImageSpec, base: ImageSpec | None = None, *, text: bytes = b"", all_text: bytes = b"",
+    fresh: Iterable[str] = (), marked: Iterable[str] = (),
+) -> None:  # fmt: skip
+    """Make what ``spec`` says of ``device`` (0, 1, ...; None: the node) its record, as one change, in every process at once.
+
+    ``base`` is the spec whose record a reset of the device goes back to: its profile with the overrides of all devices, ``all_text`` (None: the
+    image's record).  ``text`` is the document of the device's own overrides.  What moves goes on: a ramp or track that is the same keeps its start
+    and base, a ramp with another rate rises from its value now; those named in ``fresh`` begin as the spec says.  ``marked`` are fields that stay
+    marked as set by a setter.  The node keeps clock, privilege, epoch and seed.  StateError, ImageError.
+    """
+    if not isinstance(path, Writing):
+        with writing(path) as held:
+            publish(held, device, spec, base, text=text, all_text=all_text, fresh=fresh, marked=marked)
+        return
+    now = path.record(device)
+    made = carrying.carried(now, spec, device, path.now_ns(), path.record(None).head.epoch_ns, frozenset(fresh))
+    head = replace(image.head_of(made, device), text=text, all_text=all_text)
+    back_head = replace(image.head_of(base, device), all_text=all_text) if base else BARE
+    if device is None:
+        made, head, back_head = replace(made, clock=now.clock), _kept(head, now.head), _kept(back_head, now.head)
+    path.put(device, image.record(made, device, head, marked), image.record(base, device, back_head) if base else None)
+
+
+def _kept(head: Head, now: Head) -> Head:
+    """A node's head with what no override says of it."""
+    return replace(head, privilege=now.privilege, epoch_ns=now.epoch_ns, seed=now.seed)
+
+
 def override(path: Path, device: int, values: dict[str, FieldValue]) -> None:
-    """Put ``values`` in force on ``device`` (0, 1, ...) as one change; every other field keeps its value."""
+    """Put ``values`` in force on ``device`` (0, 1, ...) as one change, marked; every other field keeps its value."""
     known = tables.device_fields()
     if unknown := set(values) - set(known):
         raise StateError(f"no field {', '.join(sorted(unknown))}")
-    with _locked(path):
-        opened = _Open(path, write=True)
+    with writing(path) as held:
+        now = held.record(device)
+        spec = carrying.spec_of(now, now.values | values, device)
         try:
-            if not 0 <= device < opened.head.record_count - 1:
-                raise StateError(f"{path}: no device {device}; it has {opened.head.record_count - 1}")
-            now = _taken(path, opened.current(device + 1)[1], known)
-            opened.publish(device + 1, _merged(now, values))
-        finally:
-            opened.close()
+            data = image.record(spec, device, now.head, {*values, *now.overridden})
+        except ImageError as error:
+            raise StateError(str(error)) from error
+        held.put(device, data, now.reset)
 
 
-def _merged(now: RecordView, values: dict[str, FieldValue]) -> bytes:
-    """The record ``now`` with ``values`` put over it and marked."""
-    known = tables.device_fields()
-    bits = sum(1 << number for number, mode in enumerate(tables.MODES) if mode in now.modes)
-    writer = RecordWriter(len(known), bits, now.clock, now.absence)
-    spec = ImageSpec(clock=now.clock, tracks=now.tracks)
-    for name, definition in known.items():
-        try:
-            writer.put(definition, values.get(name, now.values[name]), spec)
-        except (TypeError, ValueError, OverflowError, AttributeError) as error:
-            raise StateError(f"{name} ({definition.type}): {error}") from error
-    writer.mark(definition.index for name, definition in known.items() if name in values or name in now.overridden)
-    return writer.finish()
-
-
-def set_clock(path: Path, clock: Clock) -> None:
-    """Make ``clock`` the time of every process that uses the state, as one change."""
-    with _locked(path):
-        opened = _Open(path, write=True)
-        try:
-            data = opened.current(0)[1]
-            _taken(path, data, tables.system_fields())
-            opened.publish(0, _clocked(data, clock))
-        finally:
-            opened.close()
-
-
-def _clocked(record: bytes, clock: Clock) -> bytes:
-    """The node's record with another clock."""
+def _edited(record: bytes, **members: int) -> bytes:
+    """A record with other numbers in its head."""
     ffi, made = structs(), bytearray(record)
     head = ffi.cast("struct nvp_record *", ffi.from_buffer("unsigned char[]", made, require_writable=True))
-    head.clock_mode, head.clock_at_ns, head.clock_start_ns = CLOCKS[clock.mode], clock.at_ns, clock.start_ns
-    head.clock_scale_ppm = round(clock.scale * 1_000_000)
+    for name, value in members.items():
+        setattr(head, name, value)
     return bytes(made)
+
+
+def _clock_members(clock: Clock) -> dict[str, int]:
+    return {"clock_mode": CLOCKS[clock.mode], "clock_at_ns": clock.at_ns, "clock_start_ns": clock.start_ns,
+            "clock_scale_ppm": round(clock.scale * 1_000_000)}  # fmt: skip
+
+
+def _edit_node(path: Path, **members: int) -> None:
+    """Change numbers in the head of the node's record, as one change."""
+    with writing(path) as held:
+        held.record(None)
+        held.opened.publish(0, _edited(held.bytes_of(None), **members))
+
+
+def set_clock(path: Path, clock: Clock, epoch_ns: int | None = None) -> None:
+    """Make ``clock`` the time of every process that uses the state, as one change; ``epoch_ns`` moves what adds up from there (None: it stays)."""
+    _edit_node(path, **_clock_members(clock), **({} if epoch_ns is None else {"epoch_ns": epoch_ns}))
+
+
+def set_privilege(path: Path, user: bool) -> None:
+    """Whether functions that need root answer NO_PERMISSION in every process that uses the state."""
+    _edit_node(path, privilege=constants()["NVP_USER" if user else "NVP_ROOT"])
+
+
+def set_seed(path: Path, seed: int) -> None:
+    """What random choices of the state go by."""
+    _edit_node(path, seed=seed & 0xFFFFFFFFFFFFFFFF)
+
+
+def add_event(path: Path, event: Event) -> int:
+    """Append an event to the ring, with the next sequence and (where ``time_ns`` is 0) the state's time; its sequence."""
+    with writing(path) as held:
+        ring, _ = held.events()
+        sequence = int(ring.newest) + 1
+        place = ring.event[sequence % constants()["NVP_EVENT_COUNT"]]
+        place.sequence = 0
+        place.time_ns, place.type, place.data = event.time_ns or held.now_ns(), event.type, event.data
+        place.device = constants()["NVP_NODE"] if event.device is None else event.device
+        place.gpu_instance, place.compute_instance = event.gpu_instance, event.compute_instance
+        place.sequence = sequence
+        ring.newest = sequence
+    return sequence
+
+
+def events(path: Path) -> list[Event]:
+    """The newest events, the oldest first."""
+    opened = StateFile(path, write=False)
+    try:
+        ring = opened.ffi.cast("struct nvp_events *", opened.base + opened.head.events)
+        kept = [ring.event[number] for number in range(constants()["NVP_EVENT_COUNT"])]
+        found = [_event(entry) for entry in kept if entry.sequence]
+    finally:
+        opened.close()
+    return sorted(found, key=lambda event: event.sequence)
+
+
+def _event(entry: Any) -> Event:
+    device = None if entry.device == constants()["NVP_NODE"] else int(entry.device)
+    figures = (int(entry.type), int(entry.data), int(entry.gpu_instance), int(entry.compute_instance))
+    return Event(int(entry.sequence), int(entry.time_ns), device, *figures)
 
 
 def reset(path: Path, image_bytes: bytes, device: int | None = None) -> None:
     """Drop every override of ``device`` (None: of the node and all devices): the records of the image come back, each as one change.
 
-    The clock is no override: it goes on.
+    Clock, privilege, epoch and seed are no overrides: they go on.
     """
     view = image.read(image_bytes)
-    with _locked(path):
-        opened = _Open(path, write=True)
-        try:
-            if opened.head.image_crc != view.crc:
-                raise StateError(f"{path}: belongs to another image")
-            for number in range(len(view.records)) if device is None else [device + 1]:
-                start, size = view.records[number]
-                data = image_bytes[start : start + size]
-                opened.publish(number, data if number else _clocked(data, _taken(path, opened.current(0)[1], tables.system_fields()).clock))
-        finally:
-            opened.close()
+    with writing(path) as held:
+        if held.opened.head.image_crc != view.crc:
+            raise StateError(f"{path}: belongs to another image")
+        node = held.record(None)
+        kept = {**_clock_members(node.clock), "privilege": node.head.privilege, "epoch_ns": node.head.epoch_ns, "seed": node.head.seed}
+        held.record(device)
+        for number in range(len(view.records)) if device is None else [device + 1]:
+            start, size = view.records[number]
+            data = image_bytes[start : start + size]
+            held.opened.publish(number, data if number else _edited(data, **kept))

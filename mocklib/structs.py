@@ -17,7 +17,8 @@ def structs() -> Any:
     text = (tables.INCLUDE / "nvp_image.h").read_text(encoding="ascii")
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     ffi = cffi.FFI()
-    ffi.cdef("\n".join(line for line in text.splitlines() if not line.startswith("#")))
+    kept = [line for line in text.splitlines() if not line.startswith("#") or re.fullmatch(r"#define \w+ \d+ *", line)]  # sizes of arrays
+    ffi.cdef("\n".join(kept))
     return ffi
 
 

@@ -18,6 +18,7 @@ _DEFAULTS: Mapping[str, str] = {
     "system.cuda_version_major": "12",
     "system.cuda_version_minor": "4",
     "system.driver_branch": "r<driver major>_00",
+    "system.init_status": "0: nvmlInit succeeds",
     "system.num_devices": "number of devices, else 8",
     "minor_number": "index",
     "uuid": "made from index",

@@ -70,6 +70,8 @@ def _system(profile: Profile) -> dict[str, FieldValue]:
         "system.cuda_version": FieldValue(major * 1000 + minor * 10),
         "system.driver_branch": FieldValue(system.get("driver_branch") or f"r{branch}_00"),
     }
+    if system.get("init_status") is not None:
+        values["system.init_status"] = FieldValue(int(system["init_status"]))
     return {name: value for name, value in values.items() if name in fields.system_fields()}
 
 

@@ -270,7 +270,9 @@ class FunctionWriter:
         handler = self.handler
         self.put_presence()
         source = "nvp_dev" if self.roles.devices else "(&nvp_node)"
-        if handler is None:
+        if handler is not None and handler.root:
+            self.put("if (NVP_UNLIKELY(nvp_unprivileged()))", "    return NVML_ERROR_NO_PERMISSION;")
+        if handler is None or not handler.answers:
             self.put("return NVML_ERROR_NOT_SUPPORTED;")
             return
         if handler.by:
@@ -306,9 +308,11 @@ class FunctionWriter:
             self.put(f"if ((unsigned int){expression} >= {value}U)", "    return NVML_ERROR_INVALID_ARGUMENT;")
         for expression, value in handler.only.items():
             self.put(f"if ((unsigned int){expression} != {value}U)", f"    return {self.lacking('NVML_ERROR_NOT_SUPPORTED')};")
-        values = ", ".join(f"(uint64_t){expression}" for expression in handler.arguments)
-        self.put(f"const uint64_t nvp_arguments[] = {{{values}}};")
-        self.put(f"return nvp_run_program(nvp_dev, NVP_P_{handler.program}, nvp_arguments, {len(handler.arguments)});")
+        given = f"const struct nvp_argument nvp_arguments[] = {{{', '.join(handler.arguments)}}};"
+        self.put(*([given] if handler.arguments else []))
+        source = "&nvp_node" if handler.program in tables.node_programs() else "nvp_dev"
+        arguments = "nvp_arguments" if handler.arguments else "NULL"
+        self.put(f"return nvp_run_program({source}, NVP_P_{handler.program}, {arguments}, {len(handler.arguments)});")
 
     def put_versions(self, handler: Handler, source: str) -> None:
         """One arm for each version of the struct."""
@@ -339,7 +343,7 @@ class FunctionWriter:
         # what the cold copy alone does is told by a constant, so that the common path has none of it
         told = "nvp_slow" in used
         hot, cold = f"nvp_do_{name}({names}{', false' if told else ''})", f"nvp_do_{name}({names}{', true' if told else ''})"
-        if self.handler is None:
+        if self.handler is None or not self.handler.answers:
             cold = f"nvp_without_data(NVP_FN_{name}, {cold})"
         constants = "\n".join(self.tables) + "\n" if self.tables else ""
         return (

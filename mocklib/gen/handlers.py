@@ -11,7 +11,8 @@ from mocklib import fields as tables
 from mocklib.fields import FieldDef, TableError
 from mocklib.gen.header import Function, Header, Type
 
-KEYS = frozenset({"out", "string", "by", "version", "handler", "program", "arguments", "only", "below", "uninitialised", "size", "reads", "blank"})
+KEYS = frozenset({"out", "string", "by", "version", "handler", "program", "arguments", "only", "below", "uninitialised", "size", "reads", "blank",
+                  "root"})  # fmt: skip
 STEP = re.compile(r"([A-Za-z_]\w*)((?:\[\d+\])*)$")
 
 
@@ -41,12 +42,14 @@ class Handler:
     versions: dict[int, tuple[Item, ...]] = dataclasses.field(default_factory=dict)
     custom: str | None = None
     program: str | None = None
-    arguments: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()  # initialisers of struct nvp_argument
     only: dict[str, int] = dataclasses.field(default_factory=dict)
     below: dict[str, int] = dataclasses.field(default_factory=dict)
     uninitialised: bool = False
     size: int | None = None
     blank: bool = False
+    root: bool = False
+    answers: bool = True
 
 
 class _Checker:
@@ -145,13 +148,28 @@ class _Checker:
             versions=versions,
             custom=entry.get("handler"),
             program=program,
-            arguments=tuple(self.place(path)[0] for path in entry.get("arguments", ())),
+            arguments=tuple(map(self.argument, entry.get("arguments", ()))),
             only={self.place(path)[0]: int(value) for path, value in entry.get("only", {}).items()},
             below={self.place(path)[0]: int(value) for path, value in entry.get("below", {}).items()},
             uninitialised=bool(entry.get("uninitialised", False)),
             size=entry.get("size"),
             blank=bool(entry.get("blank", False)),
+            root=bool(entry.get("root", False)),
+            answers=set(entry) != {"root"},
         )
+
+    def argument(self, path: str) -> str:
+        """What a program is given for ``param`` or ``param.member``: a number, the bytes of an array or a text without its NUL."""
+        expression, found = self.place(path)
+        name = path.partition(".")[0]
+        pointers = next(param.type.pointers for param in self.function.params if param.name == name)
+        if "." not in path and pointers and self.header.resolve(found.name) == "char":
+            return f"{{.bytes = {name}, .size = strlen({name})}}"
+        if found.array and self.header.resolve(found.name) == "char":
+            return f"{{.bytes = {expression}, .size = strnlen({expression}, sizeof {expression})}}"
+        if found.array or self.header.resolve(found.name) in self.header.structs:
+            return f"{{.bytes = &{expression}, .size = sizeof {expression}}}"
+        return f"{{.value = (uint64_t){expression}}}"
 
     def versioned(self, path: str, value: Any, version: int) -> Item:
         """One entry of ``out`` under ``version``: the parameter is seen as the struct of that version."""

@@ -35,6 +35,12 @@ def source() -> str:
     names = "".join(f'    "{name}",\n' for name in tables.since())
     device = "".join(f"    NVP_T_{field.type},\n" for field in tables.device_fields().values())
     system = "".join(f"    NVP_T_{field.type},\n" for field in tables.system_fields().values())
+    scopes = (("device", tables.device_fields()), ("system", tables.system_fields()))
+    kept = "".join(
+        f"const uint16_t nvp_{scope}_rooms[NVP_{scope.upper()}_FIELD_COUNT] = {{{', '.join(str(field.room) for field in known.values())}}};\n"
+        f"const bool nvp_{scope}_moves[NVP_{scope.upper()}_FIELD_COUNT] = {{{', '.join(str(int(field.moves)) for field in known.values())}}};\n"
+        for scope, known in scopes
+    )
     jump = (
         "static nvmlReturn_t slot_{0}(void *a, void *b, void *c, void *d, void *e)\n{{\n"
         "    void *const given[NVP_SLOT_ARGUMENTS] = {{a, b, c, d, e}};\n    return nvp_slot_call({0}, given);\n}}\n"
@@ -45,6 +51,6 @@ def source() -> str:
         f'{NOTE}#include "nvp.h"\n#include "nvp_slots.h"\n\n'
         f"const char nvp_function_names[NVP_FUNCTION_COUNT][{NAME_SIZE}] = {{\n{names}}};\n"
         f"const unsigned char nvp_device_types[NVP_DEVICE_FIELD_COUNT] = {{\n{device}}};\n"
-        f"const unsigned char nvp_system_types[NVP_SYSTEM_FIELD_COUNT] = {{\n{system}}};\n\n"
+        f"const unsigned char nvp_system_types[NVP_SYSTEM_FIELD_COUNT] = {{\n{system}}};\n\n{kept}\n"
         f"{jumps}\nuintptr_t nvp_slot_table[NVP_SLOT_COUNT] = {{\n    sizeof nvp_slot_table,\n{entries}}};\n"
     )

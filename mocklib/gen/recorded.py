@@ -112,7 +112,7 @@ def lookup(function: Function, roles: Arguments) -> str:
     if function.name in UNRECORDED | CODE_PER_ENTRY:
         return ""
     lines = [f"const struct nvp_device *const nvp_asked{number} = nvp_device_of({name});" for number, name in enumerate(roles.devices)]
-    indices = {name: f"nvp_asked{number}->index" for number, name in enumerate(roles.devices)}
+    indices = {name: f"(nvp_asked{number}->record - 1)" for number, name in enumerate(roles.devices)}
     values = [_value(param, indices) for param in function.params]
     lines += [f"if ({' && '.join(_conditions(function, roles))}) {{"]
     if values:

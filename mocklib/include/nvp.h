@@ -48,7 +48,8 @@ struct nvp_device {
     uint64_t capacity;
     uint32_t index;
     uint32_t record;
-    uint64_t reserved[2];
+    uint32_t life; /* how often it came back after it was removed in this process */
+    uint32_t reserved[3];
 };
 
 _Static_assert(sizeof(struct nvp_device) == 1 << NVP_SLOT_SHIFT, "the slot bits of a handle are a place in the table");
@@ -56,7 +57,7 @@ _Static_assert(sizeof(struct nvp_device) == 1 << NVP_SLOT_SHIFT, "the slot bits 
 extern struct nvp_device nvp_devices[NVP_SLOTS];
 extern struct nvp_device nvp_node;
 extern unsigned char nvp_flag[NVP_FUNCTION_COUNT];
-extern unsigned int nvp_device_count;
+extern unsigned int nvp_device_count; /* of those that this process sees */
 extern unsigned int nvp_init_count;
 extern const struct nvp_image *nvp_image;
 
@@ -100,6 +101,13 @@ static NVP_INLINE nvmlReturn_t nvp_bad_handle(void)
 }
 
 nvmlDevice_t nvp_handle_of(const struct nvp_device *device);
+
+/* ---- visible.c: which GPUs this process sees; nvp_devices[1 + i] is GPU i of the image, seen or not ---- */
+const struct nvp_device *nvp_device_at(unsigned int index);
+void nvp_devices_begin(uint64_t init_generation);
+void nvp_devices_end(void);
+void nvp_devices_again(void);
+void nvp_devices_refresh(void);
 
 /* ---- reading a record: the half that the generation names, read again when the generation moved meanwhile ---- */
 
@@ -191,7 +199,9 @@ static NVP_INLINE void nvp_copy_bytes(const struct nvp_device *device, const uns
 /* ---- clock.c ---- */
 uint64_t nvp_now_ns(void);
 uint64_t nvp_real_ns(void);
-uint64_t nvp_clock_start_ns(void);
+uint64_t nvp_epoch_ns(void);
+uint64_t nvp_motion_start(const struct nvp_motion *motion);
+void nvp_epoch_begin(void);
 uint64_t nvp_now_in(const unsigned char *node_half);
 
 /* ---- processes.c ---- */
@@ -267,8 +277,36 @@ void nvp_unanswered_write(void);
 nvmlReturn_t nvp_event_set_check(nvmlEventSet_t set);
 void nvp_event_sets_end(void);
 
-/* ---- programs.c ---- */
-nvmlReturn_t nvp_run_program(const struct nvp_device *device, unsigned int program, const uint64_t *arguments, unsigned int count);
+/* ---- programs.c, steps.c ---- */
+
+/* What a setter was given: a number, or size bytes (a text, a mask). */
+struct nvp_argument {
+    uint64_t value;
+    const void *bytes;
+    size_t size;
+};
+
+/* A program being run: the half that it reads and edits, and the one in force that is left as it is (NULL while only checks are run). */
+struct nvp_run {
+    const struct nvp_device *device;
+    unsigned char *half;
+    const unsigned char *old;
+    uint64_t capacity;
+    const struct nvp_argument *arguments;
+    unsigned int count;
+};
+
+nvmlReturn_t nvp_run_program(const struct nvp_device *device, unsigned int program, const struct nvp_argument *arguments, unsigned int count);
+nvmlReturn_t nvp_run_number(const struct nvp_device *device, unsigned int program, uint64_t argument);
+nvmlReturn_t nvp_check_steps(const struct nvp_run *run, const struct nvp_program *program);
+void nvp_act_steps(const struct nvp_run *run, const struct nvp_program *program);
+nvmlReturn_t nvp_step_check(const struct nvp_run *run, const struct nvp_step *step);
+void nvp_step_act(const struct nvp_run *run, const struct nvp_step *step);
+bool nvp_step_holds(const struct nvp_run *run, const struct nvp_step *step);
+extern const uint16_t nvp_device_rooms[NVP_DEVICE_FIELD_COUNT];
+extern const uint16_t nvp_system_rooms[NVP_SYSTEM_FIELD_COUNT];
+extern const bool nvp_device_moves[NVP_DEVICE_FIELD_COUNT];
+extern const bool nvp_system_moves[NVP_SYSTEM_FIELD_COUNT];
 
 /* ---- search.c, compiling.c, image.c, default.c, state.c ---- */
 #define NVP_PATH_SIZE 4096
@@ -281,6 +319,7 @@ const struct nvp_image *nvp_image_open(const char *path, bool quiet);
 const struct nvp_image *nvp_image_default(void);
 const struct nvp_image *nvp_find_image(void);
 const char *nvp_image_fault(const unsigned char *bytes, uint64_t size);
+bool nvp_record_sound(const unsigned char *bytes, uint64_t size, bool of_node);
 uint32_t nvp_crc32(uint32_t crc, const unsigned char *bytes, size_t size);
 bool nvp_sha256_file(const char *path, uint8_t digest[32]);
 const char *nvp_compile(const char *profile, const char *target, bool (*ready)(void *), void *request);
@@ -293,9 +332,27 @@ void nvp_state_before_fork(void);
 void nvp_state_after_fork(void);
 void nvp_state_release(void);
 void nvp_image_release(void);
+
+/* ---- writing.c: one change of one record at a time, under the lock of the state ---- */
 unsigned char *nvp_state_edit(const struct nvp_device *device, nvmlReturn_t *code);
+const unsigned char *nvp_state_old(void);
+uint64_t nvp_state_capacity(void);
+const unsigned char *nvp_reset_record(const struct nvp_device *device, const unsigned char *half);
 void nvp_state_commit(void);
 void nvp_state_abandon(void);
+nvmlReturn_t nvp_state_reset(const struct nvp_device *device);
+nvmlReturn_t nvp_state_marks(const struct nvp_device *device, uint32_t set, uint32_t clear);
+
+/* ---- ring.c: events and counts of guarded calls, in the state's file ---- */
+nvmlReturn_t nvp_event_add(const struct nvp_device *device, uint64_t type, uint64_t data, uint32_t gpu_instance, uint32_t compute_instance);
+uint64_t nvp_event_newest(void);
+bool nvp_event_read(uint64_t sequence, struct nvp_event *event);
+uint64_t nvp_count_call(const struct nvp_device *device);
+uint64_t nvp_counted_calls(const struct nvp_device *device);
+
+/* ---- privilege.c ---- */
+bool nvp_unprivileged(void);
+void nvp_privilege_begin(void);
 
 /* Stores of a writer go through here, so that the killpoints flavour can end the process before any one of them. */
 #ifdef NVP_KILLPOINTS

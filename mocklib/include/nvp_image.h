@@ -12,7 +12,7 @@
 #define NVP_IMAGE_MAGIC 0x31474d4950564e00ULL
 #define NVP_STATE_MAGIC 0x3154415450564e00ULL
 #define NVP_RECORD_MAGIC 0x4350564eU
-#define NVP_FORMAT 1
+#define NVP_FORMAT 2
 #define NVP_NO_FIELD 0xffff
 #define NVP_SLOT_COUNT 512
 #define NVP_MAX_DEVICES 4000
@@ -23,6 +23,16 @@
 
 #define NVP_MODE_PRESENT 1
 #define NVP_MODE_ECC 2
+#define NVP_MODE_UNARMED 4 /* no failure injector counts calls */
+
+#define NVP_MARK_REMOVED 1
+#define NVP_MARK_DRAINING 2
+#define NVP_MARK_EXCLUDED 4
+
+#define NVP_ROOT 0
+#define NVP_USER 1
+
+#define NVP_EVENT_COUNT 256
 
 #define NVP_CLOCK_REAL 0
 #define NVP_CLOCK_FROZEN 1
@@ -66,12 +76,28 @@
 #define NVP_STEP_CHECK_RANGE 1
 #define NVP_STEP_CHECK_LIST 2
 #define NVP_STEP_CHECK_MODE 3
-#define NVP_STEP_SET 4
-#define NVP_STEP_COPY 5
-#define NVP_STEP_ZERO 6
-#define NVP_STEP_CLAMP 7
-#define NVP_STEP_SET_MODE 8
-#define NVP_STEP_REBASE 9
+#define NVP_STEP_CHECK_WITHIN 4
+#define NVP_STEP_CHECK_EQUALS 5
+#define NVP_STEP_CHECK_DIFFERS 6
+#define NVP_STEP_CHECK_INDEX 7
+#define NVP_STEP_SET 8
+#define NVP_STEP_COPY 9
+#define NVP_STEP_ZERO 10
+#define NVP_STEP_CLAMP 11
+#define NVP_STEP_SET_MODE 12
+#define NVP_STEP_REBASE 13
+#define NVP_STEP_RESTORE 14
+#define NVP_STEP_SET_ITEM 15
+#define NVP_STEP_SET_TEXT 16
+#define NVP_STEP_MASK_OR 17
+#define NVP_STEP_MASK_CLEAR 18
+#define NVP_STEP_MASK_SET 19
+#define NVP_STEP_SET_MOTION 20
+#define NVP_STEP_SET_MARK 21
+#define NVP_STEP_ADOPT 22
+#define NVP_STEP_COUNT 23
+
+#define NVP_NO_ARGUMENT 0xff
 
 /* One field: a value, or the nvmlReturn_t answered instead (status), how it moves (kind) and the mode bits that must hold (need).
  * value: the number; for variable data its offset in the record.  extra: bytes of variable data; for a moving field its motion. */
@@ -83,7 +109,7 @@ struct nvp_field {
     uint32_t extra;
 };
 
-/* How a moving field moves.  ramp: base + rate x (now - start), rate per second.  track: samples[(now - start) / period], held or looped. */
+/* How a moving field moves, from start on (0: from the node's epoch).  ramp: base + rate x (now - start), rate per second.  track: samples[(now - start) / period], held or looped. */
 struct nvp_motion {
     uint64_t start_ns;
     int64_t rate;
@@ -95,8 +121,12 @@ struct nvp_motion {
 };
 
 /* One record: what a device (or the node) answers.  odd: the bits of a field's status, kind and need that make its answer other than its value, which
- * are all but the need bits whose modes hold: ~(modes << 24).  handle_code and reading_code: what a lookup and every other call answer for a device
- * that is not present (a lost one both GPU_IS_LOST; a handle_code of 0 gives the handle all the same).  Followed by field_count fields, then motions, overridden bits and variable data. */
+ * are all but the need bits whose modes hold: ~(modes << 24).  marks: what hides a device from an nvmlInit.  handle_code and reading_code: what a lookup and every other call answer for a device
+ * that is not present (a lost one both GPU_IS_LOST; a handle_code of 0 gives the handle all the same).  Followed by field_count fields, then motions, overridden bits and
+ * variable data, together size bytes.  text, all_text: the override document's part of this device and of all, as JSON, within these; 0 for none.
+ *
+ * reset: where the reset record stands behind this one, which a reset puts in its place; 0: the image's record.  total: the bytes of both.  Of the
+ * node: privilege, epoch_ns (where what counts in time began; 0: as nvp_epoch_ns says) and seed. */
 struct nvp_record {
     uint32_t magic;
     uint32_t size;
@@ -113,6 +143,16 @@ struct nvp_record {
     uint64_t clock_scale_ppm;
     uint32_t handle_code;
     uint32_t reading_code;
+    uint32_t marks;
+    uint32_t privilege;
+    uint64_t epoch_ns;
+    uint64_t seed;
+    uint32_t total;
+    uint32_t reset;
+    uint32_t text;
+    uint32_t text_size;
+    uint32_t all_text;
+    uint32_t all_text_size;
     uint64_t reserved;
 };
 
@@ -184,12 +224,16 @@ struct nvp_entry {
     uint8_t reserved;
 };
 
+/* A setter program: its steps; scope NVP_NODE: they are of the node's record. */
 struct nvp_program {
     uint32_t first;
     uint32_t count;
+    uint32_t scope;
+    uint32_t reserved;
 };
 
-/* One step of a setter program; a failed check answers code. */
+/* One step of a setter program; a failed check answers code.  Done only where when_field, or the argument when_argument, is when_value; index: the
+ * argument that says which item. */
 struct nvp_step {
     uint8_t op;
     uint8_t argument;
@@ -199,6 +243,11 @@ struct nvp_step {
     uint32_t code;
     uint32_t mode;
     uint64_t value;
+    uint16_t when_field;
+    uint8_t when_argument;
+    uint8_t index;
+    uint32_t reserved;
+    uint64_t when_value;
 };
 
 /* Recorded answers, in five tables and their data.  Every row of a table belongs to one row of the table before it, in the same order, so that a reader
@@ -302,7 +351,27 @@ struct nvp_image {
     struct nvp_table answer_data;
 };
 
-/* The head of a state.  record i (0 the node, then the devices) starts at first + i x stride: a generation, then two halves of capacity bytes. */
+/* One event.  sequence: 1, 2, ...; 0 while it is being written. */
+struct nvp_event {
+    uint64_t sequence;
+    uint64_t time_ns;
+    uint64_t type;
+    uint64_t data;
+    uint32_t device;
+    uint32_t gpu_instance;
+    uint32_t compute_instance;
+    uint32_t reserved;
+};
+
+/* The newest events; that with sequence n stands at n % NVP_EVENT_COUNT.  newest: the sequence of the last one. */
+struct nvp_events {
+    uint64_t newest;
+    struct nvp_event event[NVP_EVENT_COUNT];
+};
+
+/* The head of a state.  events: one struct nvp_events.  counters: one 64-bit count of guarded calls for each device, added to by whoever can write,
+ * without the lock.  record i (0 the node, then the devices) starts at first + i x stride: a generation, then two halves of capacity bytes, of which
+ * the file need hold only those in use. */
 struct nvp_state {
     uint64_t magic;
     uint32_t format;
@@ -314,6 +383,8 @@ struct nvp_state {
     uint32_t capacity;
     uint64_t first;
     uint64_t stride;
+    uint64_t events;
+    uint64_t counters;
 };
 
 struct nvp_state_record {

@@ -1,6 +1,7 @@
 /* Time is one function, from the node's record: real, frozen, or scaled.  Nanoseconds since 1970. */
 #include "nvp.h"
 
+#include <stdio.h>
 #include <time.h>
 
 uint64_t nvp_real_ns(void)
@@ -32,12 +33,55 @@ uint64_t nvp_now_ns(void)
     return now;
 }
 
-/* The instant the image's clock begins at: when its driver was loaded (ledger R04); 0 under the real clock, whose image names none. */
-uint64_t nvp_clock_start_ns(void)
+/* Nanoseconds since 1970 in a text of whole seconds; 0 where it is none. */
+static uint64_t parse_seconds(const char *text)
 {
-    uint64_t start;
+    uint64_t seconds = 0;
+    for (; text && *text >= '0' && *text <= '9' && seconds < 10000000000ULL; text++)
+        seconds = seconds * 10 + (uint64_t)(*text - '0');
+    return text && (*text == '\0' || *text == '\n') && seconds < 10000000000ULL ? seconds * 1000000000ULL : 0;
+}
+
+/* When the host was started, of /proc/stat; 0 where it does not say. */
+static uint64_t boot_ns(void)
+{
+    char line[256];
+    uint64_t found = 0;
+    FILE *file = fopen("/proc/stat", "re");
+    while (file && found == 0 && fgets(line, sizeof line, file))
+        if (strncmp(line, "btime ", 6) == 0)
+            found = parse_seconds(line + 6);
+    if (file)
+        fclose(file);
+    return found;
+}
+
+/* Where the node's record names no epoch: MOCK_NVML_EPOCH, else the start of the host, else that of the process (ledger A09). */
+static uint64_t epoch_here;
+
+/* At the first nvmlInit. */
+void nvp_epoch_begin(void)
+{
+    const uint64_t asked = parse_seconds(nvp_environment("MOCK_NVML_EPOCH"));
+    if (__atomic_load_n(&epoch_here, __ATOMIC_RELAXED) != 0 && asked == 0)
+        return;
+    uint64_t epoch = asked ? asked : boot_ns();
+    if (epoch == 0)
+        epoch = nvp_real_ns();
+    __atomic_store_n(&epoch_here, epoch, __ATOMIC_RELAXED);
+}
+
+/* The instant from which on counters, energy and traffic add up, the same in every process of a state. */
+uint64_t nvp_epoch_ns(void)
+{
+    uint64_t epoch;
     NVP_READ_BEGIN(&nvp_node)
-        start = ((const struct nvp_record *)(const void *)nvp_half)->clock_at_ns;
+        epoch = ((const struct nvp_record *)(const void *)nvp_half)->epoch_ns;
     NVP_READ_END(&nvp_node)
-    return start;
+    return epoch ? epoch : __atomic_load_n(&epoch_here, __ATOMIC_RELAXED);
+}
+
+uint64_t nvp_motion_start(const struct nvp_motion *motion)
+{
+    return motion->start_ns ? motion->start_ns : nvp_epoch_ns();
 }

@@ -40,7 +40,7 @@ static nvmlReturn_t moved(const struct nvp_device *device, const unsigned char *
         return NVML_ERROR_UNKNOWN;
     memcpy(&motion, place, sizeof motion);
     const uint64_t now = nvp_now_ns();
-    const uint64_t elapsed = now > motion.start_ns ? now - motion.start_ns : 0;
+    const uint64_t start = nvp_motion_start(&motion), elapsed = now > start ? now - start : 0;
     if (field->kind == NVP_TRACK)
         return track(device, half, &motion, elapsed, value);
     *value = field->value + (uint64_t)((__extension__(__int128)motion.rate * (__extension__(__int128)elapsed)) / 1000000000);
@@ -56,7 +56,7 @@ nvmlReturn_t nvp_field_in(const struct nvp_device *device, const unsigned char *
     if (nvp_plain(nvp_meta(&field), half))
         return NVML_SUCCESS;
     const struct nvp_record *const record = (const void *)half;
-    const uint32_t lacking = field.need & ~record->modes;
+    const uint32_t lacking = field.need & ~record->modes & ~(uint32_t)NVP_MODE_UNARMED;
     if (lacking)
         return need_code(record, lacking);
     if (field.status != NVML_SUCCESS)

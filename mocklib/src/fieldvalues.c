@@ -47,9 +47,9 @@ static NVP_INLINE void put(nvmlFieldValue_t *entry, unsigned int type, uint64_t 
 /* Whether an entry was recorded; then its code, and type and value where that is SUCCESS. */
 static bool recorded(const struct nvp_device *device, nvmlFieldValue_t *entry)
 {
-    const uint64_t given[] = {device->index, 1, (uint64_t)(uintptr_t)entry};
+    const uint64_t given[] = {device->record - 1, 1, (uint64_t)(uintptr_t)entry};
     return nvp_flag[NVP_FN_nvmlDeviceGetFieldValues] & NVP_FLAG_RECORDED &&
-           nvp_recorded(NVP_FN_nvmlDeviceGetFieldValues, device->index, given, &entry->nvmlReturn);
+           nvp_recorded(NVP_FN_nvmlDeviceGetFieldValues, device->record - 1, given, &entry->nvmlReturn);
 }
 
 /* slow: recorded entries are answered as they were, and those that nothing answers are counted. */

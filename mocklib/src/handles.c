@@ -9,7 +9,7 @@
 
 nvmlReturn_t nvp_h_count(unsigned int *count)
 {
-    *count = nvp_device_count;
+    *count = __atomic_load_n(&nvp_device_count, __ATOMIC_RELAXED);
     return NVML_SUCCESS;
 }
 
@@ -25,17 +25,17 @@ static nvmlReturn_t give(const struct nvp_device *device, nvmlDevice_t *handle)
 
 nvmlReturn_t nvp_h_by_index(unsigned int index, nvmlDevice_t *handle)
 {
-    if (index >= nvp_device_count)
-        return NVML_ERROR_INVALID_ARGUMENT;
-    return give(&nvp_devices[index + 1], handle);
+    const struct nvp_device *const device = nvp_device_at(index);
+    return device == NULL ? NVML_ERROR_INVALID_ARGUMENT : give(device, handle);
 }
 
 static nvmlReturn_t by_text(unsigned int field, const char *wanted, nvmlDevice_t *handle)
 {
     char text[TEXT_SIZE];
-    for (unsigned int i = 1; i <= nvp_device_count; i++)
-        if (nvp_identity_text(&nvp_devices[i], field, text, sizeof text) && strcasecmp(text, wanted) == 0)
-            return give(&nvp_devices[i], handle);
+    const struct nvp_device *device;
+    for (unsigned int i = 0; (device = nvp_device_at(i)) != NULL; i++)
+        if (nvp_identity_text(device, field, text, sizeof text) && strcasecmp(text, wanted) == 0)
+            return give(device, handle);
     return NVML_ERROR_NOT_FOUND;
 }
 
@@ -109,19 +109,20 @@ nvmlReturn_t nvp_h_by_bus_id(const char *bus_id, nvmlDevice_t *handle)
     uint64_t wanted[4], place;
     if (!parse_bus_id(bus_id, wanted))
         return NVML_ERROR_INVALID_ARGUMENT;
-    for (unsigned int i = 1; i <= nvp_device_count; i++) {
+    const struct nvp_device *device;
+    for (unsigned int i = 0; (device = nvp_device_at(i)) != NULL; i++) {
         bool same = true;
         for (int part = 0; same && part < 4; part++)
-            same = nvp_identity_number(&nvp_devices[i], ids[part], &place) ? place == wanted[part] : part == 3;
+            same = nvp_identity_number(device, ids[part], &place) ? place == wanted[part] : part == 3;
         if (same)
-            return give(&nvp_devices[i], handle);
+            return give(device, handle);
     }
     return NVML_ERROR_NOT_FOUND;
 }
 
 nvmlReturn_t nvp_h_index(const struct nvp_device *device, unsigned int *index)
 {
-    *index = device->index;
+    *index = __atomic_load_n(&device->index, __ATOMIC_RELAXED);
     return NVML_SUCCESS;
 }
 

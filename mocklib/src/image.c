@@ -25,8 +25,18 @@ static bool sound_field(const struct nvp_field *field, const struct nvp_record *
     return field->value <= record->size && field->extra <= record->size - field->value;
 }
 
-static bool sound_record(const unsigned char *bytes, uint64_t size, const unsigned char *types, unsigned int field_count)
+static bool sound_fields(const unsigned char *bytes, const struct nvp_record *record, const unsigned char *types)
 {
+    for (unsigned int i = 0; i < record->field_count; i++)
+        if (!sound_field(NVP_FIELD_AT(bytes, i), record, types[i]))
+            return false;
+    return true;
+}
+
+/* Whether size bytes are one record, of the node or of a device: everything that it names lies within them. */
+bool nvp_record_sound(const unsigned char *bytes, uint64_t size, bool of_node)
+{
+    const unsigned int field_count = of_node ? NVP_SYSTEM_FIELD_COUNT : NVP_DEVICE_FIELD_COUNT;
     struct nvp_record record;
     if (size < sizeof record)
         return false;
@@ -38,10 +48,9 @@ static bool sound_record(const unsigned char *bytes, uint64_t size, const unsign
         return false;
     if (!within(record.motions, record.motion_count, sizeof(struct nvp_motion), size) || !within(record.overridden, (field_count + 7) / 8, 1, size))
         return false;
-    for (unsigned int i = 0; i < field_count; i++)
-        if (!sound_field(NVP_FIELD_AT(bytes, i), &record, types[i]))
-            return false;
-    return true;
+    if (record.text > size || record.text_size > size - record.text || record.all_text > size || record.all_text_size > size - record.all_text)
+        return false;
+    return sound_fields(bytes, &record, of_node ? nvp_system_types : nvp_device_types);
 }
 
 static bool sound_tables(const struct nvp_image *image)
@@ -63,10 +72,32 @@ static bool sound_tables(const struct nvp_image *image)
            within(image->answer_data.offset, image->answer_data.count, 1, image->size);
 }
 
-static bool sound_step(const struct nvp_step *step)
+static bool is_field(uint16_t field, unsigned int count)
 {
-    const bool of_mode = step->op == NVP_STEP_CHECK_MODE || step->op == NVP_STEP_SET_MODE;
-    return step->op <= NVP_STEP_REBASE && (of_mode || step->field < NVP_DEVICE_FIELD_COUNT);
+    return field < count || field == NVP_NO_FIELD;
+}
+
+/* Steps of modes, marks and arguments alone speak of no field. */
+static bool sound_step(const struct nvp_step *step, unsigned int count)
+{
+    return step->op < NVP_STEP_COUNT && is_field(step->field, count) && is_field(step->low, count) && is_field(step->high, count) &&
+           is_field(step->when_field, count);
+}
+
+static bool sound_programs(const struct nvp_image *image)
+{
+    const unsigned char *bytes = (const unsigned char *)image;
+    const struct nvp_program *programs = (const void *)(bytes + image->programs.offset);
+    const struct nvp_step *steps = (const void *)(bytes + image->steps.offset);
+    for (unsigned int i = 0; i < image->programs.count; i++) {
+        const struct nvp_program *program = &programs[i];
+        if (program->first > image->steps.count || program->count > image->steps.count - program->first)
+            return false;
+        for (uint32_t k = 0; k < program->count; k++)
+            if (!sound_step(&steps[program->first + k], program->scope == NVP_NODE ? NVP_SYSTEM_FIELD_COUNT : NVP_DEVICE_FIELD_COUNT))
+                return false;
+    }
+    return true;
 }
 
 static bool sound_rows(const struct nvp_image *image)
@@ -76,8 +107,6 @@ static bool sound_rows(const struct nvp_image *image)
     const uint16_t *index = (const void *)(bytes + image->field_index.offset);
     const struct nvp_slot *slots = (const void *)(bytes + image->slots.offset);
     const struct nvp_entry *entries = (const void *)(bytes + image->entries.offset);
-    const struct nvp_program *programs = (const void *)(bytes + image->programs.offset);
-    const struct nvp_step *steps = (const void *)(bytes + image->steps.offset);
     for (unsigned int i = 0; i < image->field_ids.count; i++)
         if (ids[i].field >= NVP_DEVICE_FIELD_COUNT)
             return false;
@@ -91,13 +120,7 @@ static bool sound_rows(const struct nvp_image *image)
     for (unsigned int i = 0; i < image->entries.count; i++)
         if (entries[i].function >= NVP_FUNCTION_COUNT || entries[i].shape > NVP_ENTRY_DETAIL)
             return false;
-    for (unsigned int i = 0; i < image->programs.count; i++)
-        if (programs[i].first > image->steps.count || programs[i].count > image->steps.count - programs[i].first)
-            return false;
-    for (unsigned int i = 0; i < image->steps.count; i++)
-        if (!sound_step(&steps[i]))
-            return false;
-    return true;
+    return sound_programs(image);
 }
 
 static const char *sound_devices(const struct nvp_image *image)
@@ -105,11 +128,11 @@ static const char *sound_devices(const struct nvp_image *image)
     const unsigned char *bytes = (const unsigned char *)image;
     const struct nvp_device_entry *devices = (const void *)(bytes + image->devices.offset);
     if (!within(image->node.record, image->node.size, 1, image->size) ||
-        !sound_record(bytes + image->node.record, image->node.size, nvp_system_types, NVP_SYSTEM_FIELD_COUNT))
+        !nvp_record_sound(bytes + image->node.record, image->node.size, true))
         return "its node record is not sound";
     for (unsigned int i = 0; i < image->device_count; i++)
         if (!within(devices[i].record, devices[i].size, 1, image->size) ||
-            !sound_record(bytes + devices[i].record, devices[i].size, nvp_device_types, NVP_DEVICE_FIELD_COUNT))
+            !nvp_record_sound(bytes + devices[i].record, devices[i].size, false))
             return "a device record is not sound";
     return NULL;
 }

@@ -20,19 +20,20 @@ static void give_handles(void)
 {
     /* 24 bits of init generation: a handle comes back after 16 million inits of one process, not before */
     init_generation = (init_generation + 1) & 0xffffff;
-    for (unsigned int i = 0; i < nvp_device_count; i++) {
-        const uint64_t slot = i + 1;
-        const uint64_t handle = NVP_HANDLE_TAG | init_generation << 32 | slot << NVP_SLOT_SHIFT | NVP_KIND_GPU;
-        nvp_devices[slot].index = i;
-        __atomic_store_n(&nvp_devices[slot].expect, handle, __ATOMIC_RELEASE);
-    }
+    nvp_devices_begin(init_generation);
 }
 
 static void end_handles(void)
 {
-    for (unsigned int i = 0; i < nvp_device_count; i++)
-        __atomic_store_n(&nvp_devices[i + 1].expect, 0, __ATOMIC_RELEASE);
+    nvp_devices_end();
     nvp_event_sets_end();
+}
+
+/* What nvmlInit answers on this node: a driver that is not loaded, or one whose library does not match, is data (field system.init_status). */
+static nvmlReturn_t init_status(void)
+{
+    uint64_t status;
+    return nvp_number(&nvp_node, NVP_S_system_init_status, &status) == NVML_SUCCESS ? (nvmlReturn_t)status : NVML_SUCCESS;
 }
 
 /* A child of fork has one thread; whatever another was doing must not leave the child a mutex that nobody holds. */
@@ -62,10 +63,14 @@ static nvmlReturn_t first_init(void)
     nvmlReturn_t code = nvp_image_ensure();
     if (code != NVML_SUCCESS)
         return code;
-    nvp_unanswered_begin();
-    nvp_device_count = nvp_image->device_count;
+    nvp_epoch_begin();
+    nvp_privilege_begin();
     nvp_bind_records();
     nvp_state_attach();
+    code = init_status();
+    if (code != NVML_SUCCESS)
+        return code;
+    nvp_unanswered_begin();
     give_handles();
     __atomic_store_n(&nvp_init_count, 1, __ATOMIC_RELEASE);
     nvp_set_flags();
@@ -83,6 +88,15 @@ nvmlReturn_t nvp_h_init(void)
         __atomic_store_n(&nvp_init_count, nvp_init_count + 1, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&lock);
     return code;
+}
+
+/* After this process removed a GPU or found one again. */
+void nvp_devices_refresh(void)
+{
+    pthread_mutex_lock(&lock);
+    if (nvp_init_count != 0)
+        nvp_devices_again();
+    pthread_mutex_unlock(&lock);
 }
 
 /* The flags ask for no GPUs or no attachment of some; a mock has nothing to attach, so they change nothing (ledger A19). */

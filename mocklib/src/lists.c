@@ -133,7 +133,7 @@ nvmlReturn_t nvp_h_accounting_stats(const struct nvp_device *device, unsigned in
     stats->memoryUtilization = found.memory_utilization;
     stats->maxMemoryUsage = found.max_memory;
     stats->time = found.time_ms;
-    stats->startTime = nvp_clock_start_ns() / 1000;
+    stats->startTime = nvp_epoch_ns() / 1000;
     stats->isRunning = found.running;
     return NVML_SUCCESS;
 }

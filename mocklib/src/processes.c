@@ -253,9 +253,10 @@ nvmlReturn_t nvp_h_process_name(unsigned int pid, char *name, unsigned int lengt
     static const unsigned int ids[] = {NVP_F_processes_compute, NVP_F_processes_graphics, NVP_F_processes_mps};
     if (length == 0)
         return NVML_ERROR_INVALID_ARGUMENT;
-    for (unsigned int i = 1; i <= nvp_device_count; i++)
+    const struct nvp_device *other;
+    for (unsigned int i = 0; (other = nvp_device_at(i)) != NULL; i++)
         for (unsigned int j = 0; j < 3; j++)
-            if (name_in(&nvp_devices[i], ids[j], pid, name, length) == NVML_SUCCESS)
+            if (name_in(other, ids[j], pid, name, length) == NVML_SUCCESS)
                 return NVML_SUCCESS;
     return NVML_ERROR_NOT_FOUND;
 }

@@ -161,7 +161,7 @@ static void put(const struct nvp_write *write, unsigned char *there)
 {
     const unsigned char *const data = nvp_table_of(nvp_image, nvp_image->answer_data);
     if (write->kind == NVP_WRITE_HANDLE) {
-        const nvmlDevice_t handle = write->data < nvp_device_count ? nvp_handle_of(&nvp_devices[write->data + 1]) : NULL;
+        const nvmlDevice_t handle = write->data < nvp_image->device_count ? nvp_handle_of(&nvp_devices[write->data + 1]) : NULL;
         memcpy(there + write->offset, &handle, sizeof handle);
     } else if (write->kind == NVP_WRITE_ROWS) {
         void *list;

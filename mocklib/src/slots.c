@@ -44,9 +44,10 @@ static nvmlReturn_t write_word(const struct nvp_device *device, unsigned int fie
 
 static nvmlReturn_t handle_slot(unsigned int index, nvmlDevice_t *out)
 {
-    if (out == NULL || index >= nvp_device_count)
+    const struct nvp_device *const device = nvp_device_at(index);
+    if (out == NULL || device == NULL)
         return NVML_ERROR_INVALID_ARGUMENT;
-    *out = nvp_handle_of(&nvp_devices[index + 1]);
+    *out = nvp_handle_of(device);
     return NVML_SUCCESS;
 }
 
@@ -54,9 +55,9 @@ static nvmlReturn_t handle_slot(unsigned int index, nvmlDevice_t *out)
  * 32 bytes are room on every branch measured; without an address it names the index. */
 static nvmlReturn_t address_slot(unsigned int index, char *out)
 {
-    if (out == NULL || index >= nvp_device_count)
+    const struct nvp_device *const device = nvp_device_at(index);
+    if (out == NULL || device == NULL)
         return NVML_ERROR_INVALID_ARGUMENT;
-    const struct nvp_device *device = &nvp_devices[index + 1];
     return nvp_identity_text(device, NVP_F_pci_bus_id_legacy, out, NVML_DEVICE_PCI_BUS_ID_BUFFER_SIZE) ? NVML_SUCCESS : NVML_ERROR_NOT_FOUND;
 }
 

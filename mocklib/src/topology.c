@@ -36,17 +36,18 @@ nvmlReturn_t nvp_h_topology_nearest(const struct nvp_device *device, nvmlGpuTopo
 {
     const unsigned int capacity = *count;
     unsigned int found = 0;
-    for (unsigned int i = 1; i <= nvp_device_count; i++) {
+    const struct nvp_device *other;
+    for (unsigned int i = 0; (other = nvp_device_at(i)) != NULL; i++) {
         nvmlGpuTopologyLevel_t level;
-        if (&nvp_devices[i] == device)
+        if (other == device)
             continue;
-        const nvmlReturn_t code = level_between(device, &nvp_devices[i], &level);
+        const nvmlReturn_t code = level_between(device, other, &level);
         if (code != NVML_SUCCESS)
             return code;
         if (level != wanted)
             continue;
         if (found < capacity && devices != NULL)
-            devices[found] = nvp_handle_of(&nvp_devices[i]);
+            devices[found] = nvp_handle_of(other);
         found++;
     }
     *count = capacity && found > capacity ? capacity : found;
@@ -97,9 +98,10 @@ nvmlReturn_t nvp_h_memory_affinity(const struct nvp_device *device, unsigned int
 static const struct nvp_device *at_address(const char *address)
 {
     char text[BUS_ID_SIZE];
-    for (unsigned int i = 1; i <= nvp_device_count; i++)
-        if (nvp_identity_text(&nvp_devices[i], NVP_F_pci_bus_id, text, sizeof text) && strcmp(text, address) == 0)
-            return &nvp_devices[i];
+    const struct nvp_device *other;
+    for (unsigned int i = 0; (other = nvp_device_at(i)) != NULL; i++)
+        if (nvp_identity_text(other, NVP_F_pci_bus_id, text, sizeof text) && strcmp(text, address) == 0)
+            return other;
     return NULL;
 }
 
@@ -152,13 +154,14 @@ nvmlReturn_t nvp_h_topology_gpu_set(unsigned int cpu, unsigned int *count, nvmlD
 {
     const unsigned int capacity = *count;
     unsigned int found = 0;
-    for (unsigned int i = 1; i <= nvp_device_count; i++) {
+    const struct nvp_device *other;
+    for (unsigned int i = 0; (other = nvp_device_at(i)) != NULL; i++) {
         nvmlReturn_t code;
-        const bool near = has_cpu(&nvp_devices[i], cpu, &code);
+        const bool near = has_cpu(other, cpu, &code);
         if (code != NVML_SUCCESS)
             return code;
         if (near && found < capacity && devices != NULL)
-            devices[found] = nvp_handle_of(&nvp_devices[i]);
+            devices[found] = nvp_handle_of(other);
         found += near;
     }
     *count = capacity && found > capacity ? capacity : found;

@@ -30,6 +30,7 @@ class System(Base):
     driver_branch: Text | None = None
     num_devices: Annotated[int, Field(ge=0, le=255)] | None = None
     hic: list[blocks.Hic] | None = None
+    init_status: Annotated[int, Field(ge=0, le=999)] | None = None
 
 
 class Clock(Base):

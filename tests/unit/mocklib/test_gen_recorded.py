@@ -70,7 +70,7 @@ def block(header: Header, function: Function) -> str:
 def test_handles_and_pointers_are_looked_at_before_the_image_is_asked(header: Header) -> None:
     pair = block(header, header.functions["nvmlDeviceGetPair"])
     assert "if (nvp_asked0 != NULL && nvp_asked1 != NULL && word != NULL)" in pair
-    assert "nvp_given[] = {nvp_asked0->index, nvp_asked1->index, (uint64_t)kind, (uint64_t)(uintptr_t)word}" in pair
+    assert "nvp_given[] = {(nvp_asked0->record - 1), (nvp_asked1->record - 1), (uint64_t)kind, (uint64_t)(uintptr_t)word}" in pair
     assert "if (nvp_initialised() && name != NULL && unit != NULL)" in block(header, header.functions["nvmlUnitFind"])
 
 

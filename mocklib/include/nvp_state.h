@@ -1,0 +1,59 @@
+/* What the sources of the state share: the file that is mapped, and what lies at its path. */
+#ifndef NVP_STATE_H
+#define NVP_STATE_H
+
+#include "nvp.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/types.h>
+
+#pragma GCC visibility push(hidden)
+
+/* A state that is mapped: which file it is, so that the same one is not mapped again.  head: its bytes before the records, mapped for writing where
+ * that is allowed, else NULL. */
+struct nvp_mapped {
+    unsigned char *bytes;
+    unsigned char *head;
+    uint64_t size;
+    dev_t device;
+    ino_t inode;
+};
+
+/* What lies at the state's path. */
+enum nvp_found { NVP_SOUND, NVP_NOTHING, NVP_FOREIGN };
+
+extern char nvp_state_path[NVP_PATH_SIZE];
+extern struct nvp_mapped nvp_attached;
+extern pthread_mutex_t nvp_state_mutex; /* one write at a time in a process; also guards the path and what is attached */
+
+static inline const struct nvp_state *nvp_head_of(const struct nvp_mapped *map)
+{
+    return (const void *)map->bytes;
+}
+
+static inline struct nvp_state_record *nvp_record_at(unsigned char *bytes, unsigned int record)
+{
+    const struct nvp_state *state = (const void *)bytes;
+    return (void *)(bytes + state->first + record * state->stride);
+}
+
+/* The bytes of a half that are in use: the record, and the reset record behind it. */
+static inline uint64_t nvp_used(const struct nvp_record *record)
+{
+    return record->reset ? record->total : record->size;
+}
+
+void nvp_ring_bind(const struct nvp_mapped *map);
+unsigned char *nvp_state_open_events(nvmlReturn_t *code);
+int nvp_state_open(int flags, enum nvp_found *found);
+enum nvp_found nvp_state_map(int file, int protection, struct nvp_mapped *map);
+enum nvp_found nvp_state_bind(void);
+bool nvp_state_create(void);
+int nvp_state_take_lock(nvmlReturn_t *code);
+void nvp_state_give_lock(int lock);
+enum nvp_found nvp_state_renew(enum nvp_found found);
+
+#pragma GCC visibility pop
+
+#endif
