@@ -10,11 +10,9 @@
 
 #pragma GCC visibility push(hidden)
 
-/* A state that is mapped: which file it is, so that the same one is not mapped again.  head: its bytes before the records, mapped for writing where
- * that is allowed, else NULL. */
+/* A state that is mapped: which file it is, so that the same one is not mapped again. */
 struct nvp_mapped {
     unsigned char *bytes;
-    unsigned char *head;
     uint64_t size;
     dev_t device;
     ino_t inode;
@@ -45,6 +43,9 @@ static inline uint64_t nvp_used(const struct nvp_record *record)
 }
 
 void nvp_ring_bind(const struct nvp_mapped *map);
+void nvp_ring_release(void);
+void nvp_ring_before_fork(void);
+void nvp_ring_after_fork(void);
 unsigned char *nvp_state_open_events(nvmlReturn_t *code);
 int nvp_state_open(int flags, enum nvp_found *found);
 enum nvp_found nvp_state_map(int file, int protection, struct nvp_mapped *map);

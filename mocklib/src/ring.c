@@ -2,18 +2,86 @@
  * count for each device, added to without a lock.  Where there is no state there are no events, and counts are the process's own. */
 #include "nvp_state.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #define WORDS (sizeof(struct nvp_event) / sizeof(uint64_t))
 
 static const struct nvp_events *ring; /* NULL where there is no state */
-static uint64_t *counts;              /* NULL where there is none, or nothing can be written there */
+static uint64_t *counts;              /* the state's, once this process counted and may write there; else NULL */
 static uint64_t own_counts[NVP_SLOTS];
+
+/* The state that counts.  Its bytes before the records are mapped for writing at the first count, so that a process that counts nothing has nothing
+ * mapped for writing, and whatever a getter does it cannot touch a record. */
+static struct {
+    pthread_mutex_t mutex;
+    char path[NVP_PATH_SIZE];
+    struct nvp_mapped state;
+    struct nvp_mapped head; /* what is mapped for writing, of which file */
+    bool tried;
+} counting = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 /* The state that every device reads from now on, or NULL. */
 void nvp_ring_bind(const struct nvp_mapped *map)
 {
     const struct nvp_state *state = map ? nvp_head_of(map) : NULL;
+    pthread_mutex_lock(&counting.mutex);
     __atomic_store_n(&ring, state ? (const void *)(map->bytes + state->events) : NULL, __ATOMIC_RELEASE);
-    __atomic_store_n(&counts, map && map->head ? (uint64_t *)(void *)(map->head + state->counters) : NULL, __ATOMIC_RELEASE);
+    const bool again = map && counting.head.bytes && counting.head.device == map->device && counting.head.inode == map->inode;
+    __atomic_store_n(&counts, again ? (uint64_t *)(void *)(counting.head.bytes + state->counters) : NULL, __ATOMIC_RELEASE);
+    __atomic_store_n(&counting.tried, map == NULL || again, __ATOMIC_RELEASE);
+    if (map) {
+        counting.state = *map;
+        (void)nvp_format(counting.path, sizeof counting.path, "%s", nvp_state_path);
+    }
+    pthread_mutex_unlock(&counting.mutex);
+}
+
+void nvp_ring_before_fork(void)
+{
+    pthread_mutex_lock(&counting.mutex);
+}
+
+void nvp_ring_after_fork(void)
+{
+    pthread_mutex_unlock(&counting.mutex);
+}
+
+/* When the library is unloaded and nobody uses it. */
+void nvp_ring_release(void)
+{
+    nvp_ring_bind(NULL);
+    if (counting.head.bytes)
+        munmap(counting.head.bytes, counting.head.size);
+    counting.head.bytes = NULL;
+}
+
+/* The counts of the state that is attached, where its file still lies at its path and may be written. */
+static void map_counts(void)
+{
+    const struct nvp_state *state = nvp_head_of(&counting.state);
+    const int file = open(counting.path, O_RDWR | NVP_OPEN);
+    struct stat status;
+    if (file < 0)
+        return;
+    const bool same = fstat(file, &status) == 0 && status.st_dev == counting.state.device && status.st_ino == counting.state.inode;
+    void *place = same ? mmap(NULL, state->first, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0) : MAP_FAILED;
+    close(file);
+    if (place == MAP_FAILED)
+        return;
+    /* one mapped before stays: somebody may be counting there */
+    counting.head = (struct nvp_mapped){place, state->first, status.st_dev, status.st_ino};
+    __atomic_store_n(&counts, (uint64_t *)(void *)(counting.head.bytes + state->counters), __ATOMIC_RELEASE);
+}
+
+static void count_in_state(void)
+{
+    pthread_mutex_lock(&counting.mutex);
+    if (!counting.tried)
+        map_counts();
+    __atomic_store_n(&counting.tried, true, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&counting.mutex);
 }
 
 /* The sequence of the newest event; 0 where there was none. */
@@ -72,6 +140,8 @@ nvmlReturn_t nvp_event_add(const struct nvp_device *device, uint64_t type, uint6
 
 static uint64_t *count_of(const struct nvp_device *device)
 {
+    if (!__atomic_load_n(&counting.tried, __ATOMIC_ACQUIRE))
+        count_in_state();
     uint64_t *shared = __atomic_load_n(&counts, __ATOMIC_ACQUIRE);
     return (shared ? shared : own_counts) + device->record;
 }

@@ -115,7 +115,7 @@ enum nvp_found nvp_state_map(int file, int protection, struct nvp_mapped *map)
     if (place == MAP_FAILED)
         return NVP_FOREIGN;
     if (sound(place, size)) {
-        *map = (struct nvp_mapped){place, NULL, size, status.st_dev, status.st_ino};
+        *map = (struct nvp_mapped){place, size, status.st_dev, status.st_ino};
         return NVP_SOUND;
     }
     munmap(place, size);
@@ -143,27 +143,15 @@ static void attach_one(struct nvp_device *device, unsigned char *bytes)
     __atomic_store_n(&device->generation, &record->generation, __ATOMIC_RELEASE);
 }
 
-/* Counts of calls go through a mapping of their own, so that whatever a getter does it cannot touch a record. */
-static unsigned char *map_head(int file, const struct nvp_mapped *map)
-{
-    void *place = mmap(NULL, nvp_head_of(map)->first, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    return place == MAP_FAILED ? NULL : place;
-}
-
 /* Every device reads the state that lies at the path, where one does.  What was attached before stays mapped: a reader may be in it. */
 enum nvp_found nvp_state_bind(void)
 {
     struct nvp_mapped map;
-    enum nvp_found found = NVP_FOREIGN;
-    int file = nvp_state_open(O_RDWR, &found);
-    const bool writable = file >= 0;
-    if (!writable)
-        file = nvp_state_open(O_RDONLY, &found);
+    enum nvp_found found;
+    const int file = nvp_state_open(O_RDONLY, &found);
     if (file < 0)
         return found;
     found = nvp_state_map(file, PROT_READ, &map);
-    if (found == NVP_SOUND && writable && map.head == NULL)
-        map.head = map_head(file, &map);
     close(file);
     if (found != NVP_SOUND)
         return found;
@@ -205,20 +193,20 @@ void nvp_state_attach(void)
 void nvp_state_before_fork(void)
 {
     pthread_mutex_lock(&nvp_state_mutex);
+    nvp_ring_before_fork();
 }
 
 void nvp_state_after_fork(void)
 {
+    nvp_ring_after_fork();
     pthread_mutex_unlock(&nvp_state_mutex);
 }
 
 /* When the library is unloaded and nobody uses it. */
 void nvp_state_release(void)
 {
-    nvp_ring_bind(NULL);
-    if (nvp_attached.head)
-        munmap(nvp_attached.head, nvp_head_of(&nvp_attached)->first);
+    nvp_ring_release();
     if (nvp_attached.bytes)
         munmap(nvp_attached.bytes, nvp_attached.size);
-    nvp_attached = (struct nvp_mapped){NULL, NULL, 0, 0, 0};
+    nvp_attached = (struct nvp_mapped){NULL, 0, 0, 0};
 }
