@@ -22,7 +22,7 @@ from mocklib.structs import constants, structs
 
 __all__ = [
     "Event", "StateError", "StateView", "Writing", "add_event", "create", "events", "override", "overrides", "publish", "read", "reset", "set_clock",
-    "set_privilege", "set_seed", "writing",
+    "set_marks", "set_privilege", "set_seed", "writing",
 ]  # fmt: skip
 ALIGN = 64
 
@@ -97,6 +97,11 @@ class Writing:
         """The bytes of a record in force."""
         return self.opened.current(self._number(device))[1]
 
+    def size_of(self, device: int | None) -> int:
+        """Bytes of a record in force without the reset record behind it."""
+        head = structs().from_buffer("struct nvp_record *", self.bytes_of(device))
+        return int(head.size)
+
     def record(self, device: int | None) -> RecordView:
         """A record in force."""
         return _taken(self.path, self._number(device), self.bytes_of(device))
@@ -114,10 +119,9 @@ class Writing:
         self.opened = grown(self.opened, 2 * _aligned(max(len(data), len(back or b""))))
         self.opened.publish(number, _joined(data, back))
 
-    def events(self) -> tuple[Any, int]:
-        """The ring and its place in the file."""
-        place = int(self.opened.head.events)
-        return self.opened.ffi.cast("struct nvp_events *", self.opened.base + place), place
+    def events(self) -> Any:
+        """The ring."""
+        return self.opened.ffi.cast("struct nvp_events *", self.opened.base + int(self.opened.head.events))
 
 
 @contextlib.contextmanager
@@ -215,6 +219,17 @@ def set_clock(path: Path, clock: Clock, epoch_ns: int | None = None) -> None:
     _edit_node(path, **_clock_members(clock), **({} if epoch_ns is None else {"epoch_ns": epoch_ns}))
 
 
+def set_marks(path: Path, device: int, marks: Iterable[str]) -> None:
+    """Make ``marks`` (fields.MARKS) all that hides ``device`` from an nvmlInit, as one change."""
+    held = set(marks)
+    if unknown := held - set(tables.MARKS):
+        raise StateError(f"no mark {', '.join(sorted(unknown))}; marks are {', '.join(tables.MARKS)}")
+    bits = sum(1 << number for number, mark in enumerate(tables.MARKS) if mark in held)
+    with writing(path) as opened:
+        now = opened.record(device)
+        opened.put(device, _edited(opened.bytes_of(device)[: opened.size_of(device)], marks=bits, reset=0, total=0), now.reset)
+
+
 def set_privilege(path: Path, user: bool) -> None:
     """Whether functions that need root answer NO_PERMISSION in every process that uses the state."""
     _edit_node(path, privilege=constants()["NVP_USER" if user else "NVP_ROOT"])
@@ -228,7 +243,7 @@ def set_seed(path: Path, seed: int) -> None:
 def add_event(path: Path, event: Event) -> int:
     """Append an event to the ring, with the next sequence and (where ``time_ns`` is 0) the state's time; its sequence."""
     with writing(path) as held:
-        ring, _ = held.events()
+        ring = held.events()
         sequence = int(ring.newest) + 1
         place = ring.event[sequence % constants()["NVP_EVENT_COUNT"]]
         place.sequence = 0
