@@ -63,7 +63,7 @@ def test_a_check_holds_where_it_says(serve: Serve, path: Path, check: Step, code
 
 @pytest.mark.parametrize(("op", "code"), [("equals", 7), ("differs", 0), ("status", 15), ("list", 15)])
 def test_a_field_with_a_status_equals_nothing_and_is_answered_where_it_is_asked_for(serve: Serve, path: Path, op: str, code: int) -> None:
-    step = {"check": op, "field": TAKEN, "value": 50, "argument": 0, "code": 7}
+    step: Step = {"check": op, "field": TAKEN, "value": 50, "argument": 0, "code": 7}
     if op in {"equals", "differs"}:
         del step["argument"]
     assert run(serve, [step, {"set": OTHER, "value": 1}], 50, {TAKEN: FieldValue(status=15)}) == code
@@ -92,12 +92,12 @@ def test_a_step_changes_what_it_says(serve: Serve, path: Path, step: Step, argum
 
 
 def test_a_guard_keeps_a_check_from_being_made(serve: Serve, path: Path) -> None:
-    steps = [{"check": "differs", "field": TAKEN, "value": 50, "code": 19, "when": {"argument": 0, "value": 1}}, {"zero": OTHER}]
+    steps: list[Step] = [{"check": "differs", "field": TAKEN, "value": 50, "code": 19, "when": {"argument": 0, "value": 1}}, {"zero": OTHER}]
     assert [run(serve, steps, argument) for argument in (0, 1)] == [0, 19]
 
 
 def test_restore_takes_back_what_was_set_and_its_mark(serve: Serve, path: Path) -> None:
-    steps = [{"set": TAKEN, "argument": 0, "when": {"argument": 0, "value": 5}}, {"restore": TAKEN, "when": {"argument": 0, "value": 6}}]
+    steps: list[Step] = [{"set": TAKEN, "argument": 0, "when": {"argument": 0, "value": 5}}, {"restore": TAKEN, "when": {"argument": 0, "value": 6}}]
     assert run(serve, steps, 5) == 0
     assert value(path, TAKEN) == FieldValue(5)
     assert run(serve, steps, 6) == 0
@@ -106,7 +106,7 @@ def test_restore_takes_back_what_was_set_and_its_mark(serve: Serve, path: Path) 
 
 
 def test_restore_brings_back_a_status(serve: Serve, path: Path) -> None:
-    steps = [{"set": TAKEN, "argument": 0, "when": {"argument": 0, "value": 5}}, {"restore": TAKEN, "when": {"argument": 0, "value": 6}}]
+    steps: list[Step] = [{"set": TAKEN, "argument": 0, "when": {"argument": 0, "value": 5}}, {"restore": TAKEN, "when": {"argument": 0, "value": 6}}]
     for argument in (5, 6):
         assert run(serve, steps, argument, {TAKEN: FieldValue(status=3)}) == 0
     assert value(path, TAKEN) == FieldValue(status=3)
@@ -147,7 +147,7 @@ def test_a_mark_is_set_for_the_next_init(serve: Serve, path: Path) -> None:
 
 
 def test_an_item_past_the_end_is_not_set(serve: Serve, path: Path) -> None:
-    steps = [{"set_item": LISTED, "index": 0, "argument": 0}]
+    steps: list[Step] = [{"set_item": LISTED, "index": 0, "argument": 0}]
     for index, after in ((1, (4, 1, 6)), (3, (4, 5, 6)), (0xFFFFFFFF, (4, 5, 6))):
         path.unlink(missing_ok=True)
         assert run(serve, steps, index, {LISTED: FieldValue((4, 5, 6))}) == 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,10 +17,10 @@ RAMP, TRACK, PLAIN = "power.total_energy_consumption_mj", "utilization.gpu", "po
 TRACKS = (Track((1, 2, 3), S, EPOCH), Track((9, 8), S, EPOCH))
 
 
-def spec(*, rate: int = 7, base: int = 100, track: int = 0, start: int | None = None, **fields: Any) -> ImageSpec:
+def spec(fields: dict[str, FieldValue] | None = None, *, rate: int = 7, base: int = 100, track: int = 0) -> ImageSpec:
     """A node of two boards that count and go through samples."""
-    moving = {RAMP: FieldValue(base, kind=1, rate=rate, start_ns=start), TRACK: FieldValue(0, kind=2, rate=track)}
-    device = moving | {PLAIN: FieldValue(50), "name": FieldValue("board")} | fields
+    moving = {RAMP: FieldValue(base, kind=1, rate=rate), TRACK: FieldValue(0, kind=2, rate=track)}
+    device = moving | {PLAIN: FieldValue(50), "name": FieldValue("board")} | (fields or {})
     return ImageSpec(devices=[device, device], modes=[frozenset({"present"})] * 2, clock=Clock("frozen", EPOCH), tracks=TRACKS)
 
 
@@ -42,7 +41,7 @@ def field(path: Path, name: str, device: int = 0) -> FieldValue:
 @pytest.mark.spec("Y09")
 def test_an_unrelated_change_keeps_base_and_start_of_what_moves(path: Path) -> None:
     state.override(path, 0, {RAMP: FieldValue(0, kind=1, rate=7, start_ns=EPOCH + 4 * S)})  # as a clear leaves it
-    state.publish(path, 0, spec(**{PLAIN: FieldValue(60)}))
+    state.publish(path, 0, spec({PLAIN: FieldValue(60)}))
     assert field(path, RAMP) == FieldValue(0, kind=1, rate=7, start_ns=EPOCH + 4 * S)
     assert field(path, PLAIN) == FieldValue(60)
     assert field(path, RAMP, 1) == FieldValue(100, kind=1, rate=7)
@@ -60,7 +59,7 @@ def test_a_ramp_that_is_given_afresh_begins_as_it_says(path: Path) -> None:
 
 def test_a_field_that_begins_to_move_or_no_longer_does_is_what_the_spec_says(path: Path) -> None:
     still = {RAMP: FieldValue(3), PLAIN: FieldValue(5, kind=1, rate=1, start_ns=EPOCH + S)}
-    state.publish(path, 0, spec(**still))
+    state.publish(path, 0, spec(still))
     assert {name: field(path, name) for name in still} == still
 
 
@@ -76,7 +75,7 @@ def test_the_same_track_keeps_its_start_and_another_begins_its_own(path: Path) -
 
 def test_texts_and_reset_record_are_one_change_with_the_record(path: Path) -> None:
     before = state.read(path).generations
-    state.publish(path, 1, spec(**{PLAIN: FieldValue(70)}), spec(**{PLAIN: FieldValue(65)}), text=b'{"a": 1}', all_text=b'{"b": 2}')
+    state.publish(path, 1, spec({PLAIN: FieldValue(70)}), spec({PLAIN: FieldValue(65)}), text=b'{"a": 1}', all_text=b'{"b": 2}')
     view = state.read(path)
     assert view.generations == (before[0], before[1], before[2] + 1)
     assert (view.devices[1].head.text, view.devices[1].head.all_text) == (b'{"a": 1}', b'{"b": 2}')
@@ -141,7 +140,7 @@ def test_events_are_numbered_and_the_newest_are_kept(path: Path) -> None:
 def test_several_changes_are_made_under_one_lock(path: Path) -> None:
     with state.writing(path) as held:
         for device in range(2):
-            state.publish(held, device, spec(**{PLAIN: FieldValue(90 + device)}))
+            state.publish(held, device, spec({PLAIN: FieldValue(90 + device)}))
         assert held.record(1).values[PLAIN] == FieldValue(91)
     assert [field(path, PLAIN, device).value for device in range(2)] == [90, 91]
 
