@@ -173,6 +173,7 @@ def test_a_text_that_does_not_fit_leaves_the_buffer_alone(serve: Serve) -> None:
     assert nvml.ffi.string(buffer) == b"Tesla T4"
 
 
+@pytest.mark.spec("D04")
 @pytest.mark.parametrize("asked", ["0000:02:00.0", "00000000:02:00.0", "2:0.0", "02:00"])
 def test_a_bus_id_is_found_in_any_width(serve: Serve, asked: str) -> None:
     nvml, _ = serve(boards.spec(3))
@@ -191,6 +192,7 @@ def test_what_is_no_bus_id_is_invalid(serve: Serve, asked: str) -> None:
     assert nvml.call("nvmlDeviceGetHandleByPciBusId_v2", None, {"pciBusId": asked}).code == 2
 
 
+@pytest.mark.spec("B15", "D04")
 def test_lookups_of_what_is_not_there_are_not_found(serve: Serve) -> None:
     nvml, _ = serve(boards.spec(3))
     assert nvml.call("nvmlDeviceGetHandleByPciBusId_v2", None, {"pciBusId": "0000:09:00.0"}).code == 6

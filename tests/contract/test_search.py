@@ -66,6 +66,7 @@ def test_a_profile_that_was_touched_but_not_changed_is_still_served(nvml: Nvml, 
     assert capfd.readouterr().err == ""
 
 
+@pytest.mark.spec("A01")
 def test_a_profile_that_changed_gets_the_default_and_one_line_with_the_command(
     nvml: Nvml, profile: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -95,6 +96,7 @@ def test_a_named_image_outranks_a_profile(nvml: Nvml, profile: Path, tmp_path: P
     assert served(nvml) == "named"
 
 
+@pytest.mark.spec("A20")
 def test_an_image_replaced_on_disk_is_served_at_the_next_init(nvml: Nvml, profile: Path) -> None:
     compiled(profile, profile.with_suffix(".nvpimg"), "first")
     assert served(nvml) == "first"
@@ -104,6 +106,7 @@ def test_an_image_replaced_on_disk_is_served_at_the_next_init(nvml: Nvml, profil
     assert served(nvml) == "second"
 
 
+@pytest.mark.spec("A04", "A05", "A14", "A15")
 def test_without_configuration_eight_gpus_of_the_reference_are_served(nvml: Nvml, capfd: pytest.CaptureFixture[str]) -> None:
     assert nvml.init() == 0
     assert nvml.count() == 8
@@ -121,6 +124,7 @@ def test_without_configuration_eight_gpus_of_the_reference_are_served(nvml: Nvml
     assert capfd.readouterr().err == ""
 
 
+@pytest.mark.spec("A04", "A15")
 @pytest.mark.parametrize(("asked", "count"), [("0", 0), ("1", 1), ("72", 72), ("300", 300), ("-1", 8), ("x", 8), ("", 8), ("1x", 8)])
 def test_the_default_has_as_many_gpus_as_asked_for(nvml: Nvml, monkeypatch: pytest.MonkeyPatch, asked: str, count: int) -> None:
     monkeypatch.setenv("MOCK_NVML_NUM_DEVICES", asked)
@@ -130,6 +134,7 @@ def test_the_default_has_as_many_gpus_as_asked_for(nvml: Nvml, monkeypatch: pyte
     assert len(seen) == count
 
 
+@pytest.mark.spec("A05", "A14")
 def test_the_default_claims_the_driver_asked_for(nvml: Nvml, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MOCK_NVML_DRIVER_VERSION", "535.54.03")
     assert nvml.init() == 0
@@ -137,6 +142,7 @@ def test_the_default_claims_the_driver_asked_for(nvml: Nvml, monkeypatch: pytest
     assert nvml.call("nvmlSystemGetNVMLVersion").out["version"] == "12.535.54.03"
 
 
+@pytest.mark.spec("A05")
 @pytest.mark.parametrize("asked", ["latest", "9" * 100, "../x", "550 "])
 def test_a_driver_version_that_is_none_is_not_claimed(nvml: Nvml, monkeypatch: pytest.MonkeyPatch, asked: str) -> None:
     monkeypatch.setenv("MOCK_NVML_DRIVER_VERSION", asked)
@@ -157,6 +163,7 @@ def test_the_mapping_of_an_image_is_read_only(nvml: Nvml, tmp_path: Path, monkey
     }
 
 
+@pytest.mark.spec("A02")
 def test_the_config_of_the_driver_root_the_library_lies_in_is_found(library_path: Path, tmp_path: Path, clean_environment: dict[str, str]) -> None:
     place = tmp_path / "driver" / "usr" / "lib64" / "libnvidia-ml.so.1"
     place.parent.mkdir(parents=True)

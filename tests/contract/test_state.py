@@ -106,6 +106,7 @@ def test_the_state_lies_beside_the_image_where_nothing_is_named(serve: Serve, tm
     assert limits(nvml, handle) == (MIN, MIN)
 
 
+@pytest.mark.spec("A07")
 def test_the_state_lies_beside_the_override_document(serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MOCK_NVML_OVERRIDES", str(tmp_path / "overrides.yaml"))
     nvml, handle = serve(limited())

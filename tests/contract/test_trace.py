@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from mocklib import image
 from tests.contract import boards
 
@@ -33,6 +35,7 @@ def said(library: Path, folder: Path, environment: dict[str, str]) -> list[str]:
     return done.stderr.splitlines()
 
 
+@pytest.mark.spec("A06")
 def test_a_trace_names_each_call_with_its_code(library_path: Path, tmp_path: Path, clean_environment: dict[str, str]) -> None:
     lines = said(library_path, tmp_path, clean_environment | {"MOCK_NVML_DEBUG": "1"})
     assert lines[0] == f"nvparity: serving 1 device(s) from {tmp_path / 'traced.nvpimg'}"
@@ -44,6 +47,7 @@ def test_a_trace_names_each_call_with_its_code(library_path: Path, tmp_path: Pat
     assert calls[-1] == "nvmlShutdown -> 0"
 
 
+@pytest.mark.spec("A06")
 def test_nothing_is_said_without_it(library_path: Path, tmp_path: Path, clean_environment: dict[str, str]) -> None:
     assert said(library_path, tmp_path, clean_environment) == []
     assert said(library_path, tmp_path, clean_environment | {"MOCK_NVML_DEBUG": ""}) == []

@@ -124,6 +124,7 @@ def test_a_state_of_a_list_reaches_the_fields_made_from_it(tree):
     assert field(tree, "pci.bus", 'pci: {bus_id: "0000:01:00.0"}, states: {pci.bus_id: gpu_lost}') == 15
 
 
+@pytest.mark.spec("T12")
 @pytest.mark.parametrize(
     ("health", "mask", "summary"),
     [
@@ -145,11 +146,13 @@ def test_fabric_health_is_a_mask_and_the_summary_follows_from_it(tree, health, m
     assert field(tree, "fabric.state", keys) == 3
 
 
+@pytest.mark.spec("T11", "T13")
 def test_a_pinned_summary_and_mask_win(tree):
     assert field(tree, "fabric.health_summary", "fabric: {health_summary: limited_capacity, health_mask: 170}") == 3
     assert field(tree, "fabric.health_mask", "fabric: {health_mask: 170}") == 170
 
 
+@pytest.mark.spec("T01")
 def test_without_a_fabric_block_there_is_no_fabric(tree):
     for name in ("fabric.state", "fabric.status", "fabric.health_mask", "fabric.health_summary"):
         assert field(tree, name) == 3
@@ -187,6 +190,7 @@ def test_the_ecc_mode_bit_follows_the_current_mode(tree, keys, on):
     assert ("ecc" in spec_of(tree, keys).modes[0]) is on
 
 
+@pytest.mark.spec("B24")
 def test_functions_that_the_drivers_library_does_not_export_are_gated(tree):
     old, new = spec_of(tree, version="470.74").gates, spec_of(tree, version="595.91.07").gates
     assert old["nvmlDeviceGetMemoryInfo_v2"] == 13
@@ -221,6 +225,7 @@ def test_a_field_id_answers_by_scope(tree):
     assert (269, None) in {(row.id, row.scope) for row in spec_of(tree, version="580.105.08").field_ids}
 
 
+@pytest.mark.spec("B04", "B05")
 @pytest.mark.parametrize(
     ("system", "value"),
     [("cuda_version_major: 13, cuda_version_minor: 2", 13020), ('cuda_version: "12.8"', 12080), ("", 12040)],
@@ -252,6 +257,7 @@ def test_an_image_knows_the_file_it_is_made_from(tree, tmp_path):
     assert (source.path, source.size, source.mtime_ns) == (str(path), path.stat().st_size, path.stat().st_mtime_ns)
 
 
+@pytest.mark.spec("A14")
 def test_the_zero_config_default_is_eight_a100s_with_the_ledgers_identity(tree, repository):
     board = profiles.load(repository / "profiles" / "a100-sxm4-40gb-x1_570.148.08.yaml")
     spec = compiling.zero_config_spec(board, tree.resolve("550.163.01"))
@@ -268,6 +274,7 @@ def test_the_zero_config_default_is_eight_a100s_with_the_ledgers_identity(tree, 
     assert len({device["board_id"].value for device in spec.devices}) == 8
 
 
+@pytest.mark.spec("B15", "B17")
 def test_minor_number_and_uuid_are_those_of_the_index_where_a_profile_gives_none(tree):
     found = spec_of(tree, device='index: 0}, {index: 2, uuid: "GPU-x"}, {index: 5, minor_number: 1').devices
     assert [device["minor_number"].value for device in found] == [0, 2, 1]

@@ -112,11 +112,13 @@ def test_a_devices_own_value_wins_over_an_inherited_state():
     assert device.states == {"compute_mode": State.GPU_LOST}
 
 
+@pytest.mark.spec("A15")
 @pytest.mark.parametrize(("text", "count"), [("", 8), ("devices: [{index: 0}, {index: 1}]", 2)])
 def test_the_number_of_devices_is_that_of_the_list_else_eight(text, count):
     assert len(profiles.parse((HEAD + text).encode()).devices) == count
 
 
+@pytest.mark.spec("A15", "B08")
 def test_num_devices_wins_over_the_list():
     text = 'version: "1.0"\nsystem: {driver_version: "550.1", num_devices: 3}\ndevices: [{index: 1, serial: "x"}]\n'
     assert [device.values.get("serial") for device in profiles.parse(text.encode()).devices] == [None, "x", None]

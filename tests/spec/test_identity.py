@@ -1,0 +1,113 @@
+"""Ledger B and E: system, identity, architecture, platform."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.words.errors import InputError
+from tests.spec import serving
+from tests.spec.serving import Case, Node
+
+D = "nvmlDevice"
+PLATFORM = "chassis_serial_number: '1822725100200', slot_number: 21, tray_index: 12, host_id: 3, peer_type: switch_connected, module_id: 2"
+INFO = f"{D}GetPlatformInfo platformInfo.version=2"
+TWO = "[{index: 0}, {index: 1}]"
+CASES = [
+    Case("B02", "", {"nvmlSystemGetDriverVersion": {"version": "575.57.08"}}, {"/driver_version": "575.57.08"}, driver="575.57.08"),
+    Case("B03", "", {"nvmlSystemGetNVMLVersion": {"version": "12.580.105.08"}}),
+    Case("B05", "", {"nvmlSystemGetCudaDriverVersion_v2": {"cudaDriverVersion": 12040},
+         "nvmlSystemGetCudaDriverVersion": {"cudaDriverVersion": 12040}},
+         {"/cuda_version": "12.4"}),
+    Case("B06", "", {"nvmlSystemGetDriverBranch": {"branchInfo.branch": "r580_00"}}),
+    Case("B08", "", {"nvmlDeviceGetCount_v2": {"deviceCount": 2}}, {"/attached_gpus": "2"}, devices=TWO),
+    Case("B09", "name: NVIDIA Board X", {f"{D}GetName": {"name": "NVIDIA Board X"}}, {"product_name": "NVIDIA Board X"}),
+    *(Case("B10", f"brand: {word}", {f"{D}GetBrand": {"type": number}}, {"product_brand": text})
+      for word, number, text in (("nvidia", 14, "NVIDIA"), ("tesla", 2, "Tesla"), ("quadro", 1, "Quadro"), ("geforce", 5, "GeForce"),
+                                 ("titan", 6, "Titan"), ("nvidia_rtx", 13, "NVIDIA RTX"))),
+    Case("B11", "serial: '1320000000042'", {f"{D}GetSerial": {"serial": "1320000000042"}}, {"serial": "1320000000042"}),
+    Case("B11", "", {f"{D}GetSerial": 3}, {"serial": "N/A"}),
+    Case("B12", "board_part_number: 900-1", {f"{D}GetBoardPartNumber": {"partNumber": "900-1"}}, {"board_part_number": "900-1"}),
+    Case("B12", "", {f"{D}GetBoardPartNumber": 3}, {"board_part_number": "N/A"}),
+    Case("B13", "vbios_version: 92.00.1", {f"{D}GetVbiosVersion": {"version": "92.00.1"}}, {"vbios_version": "92.00.1"}),
+    Case("B13", "", {f"{D}GetVbiosVersion": 3}, {"vbios_version": "N/A"}),
+    Case("B15", "", {f"{D}GetUUID": {"uuid": "GPU-4d4f434b-0000-0000-0000-000000000000"},
+         f"{D}GetHandleByUUID uuid=GPU-4d4f434b-0000-0000-0000-000000000000": 0,
+                     f"{D}GetHandleByUUID uuid=GPU-4d4f434b-0000-0000-0000-00000000000f": 6}, {"uuid": "GPU-4d4f434b-0000-0000-0000-000000000000"}),
+    Case("B15", "", {f"{D}GetUUID": {"uuid": "GPU-0000000a-0000-0000-0000-000000000001"}},
+         devices="[{index: 0, uuid: GPU-0000000a-0000-0000-0000-000000000001}]"),
+    Case("B16", "", {f"{D}GetIndex": {"index": 0}}),
+    Case("B17", "", {f"{D}GetMinorNumber": {"minorNumber": 0}}, {"minor_number": "0"}),
+    Case("B17", "", {f"{D}GetMinorNumber": {"minorNumber": 7}}, {"minor_number": "7"}, devices="[{index: 0, minor_number: 7}]"),
+    *(Case("B18", f"architecture: {word!r}", {f"{D}GetArchitecture": {"arch": number}}, {"product_architecture": text})
+      for word, number, text in (("kepler", 2, "Kepler"), ("maxwell", 3, "Maxwell"), ("pascal", 4, "Pascal"), ("volta", 5, "Volta"),
+                                 ("turing", 6, "Turing"), ("ampere", 7, "Ampere"), ("ada", 8, "Ada Lovelace"), (" Ada_Lovelace ", 8, "Ada Lovelace"),
+                                 ("Hopper", 9, "Hopper"), ("blackwell", 10, "Blackwell"), ("rubin", 13, None)) if text),
+    Case("B18", "architecture: rubin", {f"{D}GetArchitecture": {"arch": 13}}),
+    Case("B19", "compute_capability: {major: 8, minor: 6}", {f"{D}GetCudaComputeCapability": {"major": 8, "minor": 6}}),
+    Case("B20", "num_gpu_cores: 6912", {f"{D}GetNumGpuCores": {"numCores": 6912}}),
+    Case("B20", "", {f"{D}GetNumGpuCores": 3}),
+    Case("B21", "gsp_firmware: {mode: enabled, version: '580.1'}", {f"{D}GetGspFirmwareMode": {"isEnabled": 1, "defaultMode": 1},
+                                                                    f"{D}GetGspFirmwareVersion": {"version": "580.1"}},
+                                                                    {"gsp_firmware_version": "580.1"}),
+    Case("B21", "gsp_firmware: {mode: disabled}", {f"{D}GetGspFirmwareMode": {"isEnabled": 0}, f"{D}GetGspFirmwareVersion": 3},
+         {"gsp_firmware_version": "N/A"}),
+    Case("B21", "gsp_firmware: {mode: enabled, version: '470.1'}", {f"{D}GetGspFirmwareMode": 13, f"{D}GetGspFirmwareVersion": 13}, driver="470.74"),
+    *(Case("B22", f"gpu_operation_mode: {{current: {word}, pending: {word}}}", {f"{D}GetGpuOperationMode": {"current": number, "pending": number}},
+           {"gpu_operation_mode/current_gom": text, "gpu_operation_mode/pending_gom": text})
+      for word, number, text in (("all_on", 0, "All On"), ("compute", 1, "Compute"), ("low_dp", 2, "Low Double Precision"))),
+    Case("B22", "", {f"{D}GetGpuOperationMode": 3}, {"gpu_operation_mode/current_gom": "N/A", "gpu_operation_mode/pending_gom": "N/A"}),
+    Case("B23", "multi_gpu_board: true", {f"{D}GetMultiGpuBoard": {"multiGpuBool": 1}}, {"multigpu_board": "Yes"}),
+    Case("B23", "multi_gpu_board: false", {f"{D}GetMultiGpuBoard": {"multiGpuBool": 0}}, {"multigpu_board": "No"}),
+    # captures of boards whose device is not 0 have it unshifted, and no function
+    Case("B25", "pci: {bus_id: '0002:0A:1E.0'}", {f"{D}GetBoardId": {"boardId": 0x20A1E}}, {"board_id": "0x20a1e"}),
+    Case("B27", "", {f"{D}GetDriverModel": 3, f"{D}GetDriverModel_v2": 3}, {"driver_model/current_dm": "N/A", "driver_model/pending_dm": "N/A"}),
+    Case("E01", f"platform: {{{PLATFORM}}}", {INFO: {"platformInfo.chassisSerialNumber": b"1822725100200\0\0\0"}},
+         {"platformInfo/chassis_serial_number": "1822725100200"}),
+    Case("E01", "platform: {chassis_serial_number: '12345678901234567', module_id: 1}",
+         {INFO: {"platformInfo.chassisSerialNumber": b"123456789012345\0"}}),
+    Case("E01", "", {INFO: 3}, {f"platformInfo/{name}": "N/A" for name in ("chassis_serial_number", "slot_number", "tray_index", "host_id",
+         "peer_type")}),
+    Case("E01", f"platform: {{{PLATFORM}}}", {INFO: 13}, driver="550.54.15"),
+    Case("E02", f"platform: {{{PLATFORM}}}", {INFO: {"platformInfo.slotNumber": 21},
+         f"{D}GetPlatformInfo platformInfo.version=1": {"platformInfo.chassisPhysicalSlotNumber": 21}},
+         {"platformInfo/slot_number": "21"}),
+    Case("E03", f"platform: {{{PLATFORM}}}", {INFO: {"platformInfo.trayIndex": 12},
+         f"{D}GetPlatformInfo platformInfo.version=1": {"platformInfo.computeSlotIndex": 12}},
+         {"platformInfo/tray_index": "12"}),
+    Case("E04", f"platform: {{{PLATFORM}}}", {INFO: {"platformInfo.hostId": 3}}, {"platformInfo/host_id": "3"}),
+    Case("E05", f"platform: {{{PLATFORM}}}", {INFO: {"platformInfo.peerType": 1}}, {"platformInfo/peer_type": "Switch Connected"}),
+    Case("E05", "platform: {module_id: 1}", {INFO: {"platformInfo.peerType": 0}}, {"platformInfo/peer_type": "Direct Connected"}),
+    Case("E06", f"platform: {{{PLATFORM}}}", {INFO: {"platformInfo.moduleId": 2}, f"{D}GetModuleId": {"moduleId": 2}},
+         {"platformInfo/module_id": "2"}),
+    Case("E07", f"platform: {{{PLATFORM}}}", {INFO: {"platformInfo.ibGuid": bytes(16)}}, {"platformInfo/gpu_fabric_guid": "0x0000000000000000"}),
+    Case("E07", f"platform: {{{PLATFORM}, fabric_guid: '0x0000000000000002'}}", {}, {"platformInfo/gpu_fabric_guid": "0x0000000000000002"}),
+]  # fmt: skip
+
+
+@serving.rows(CASES)
+def test_a_board_of_these_keys_is_called_and_printed_so(case: Case, node: Node):
+    node.hold(case)
+
+
+@pytest.mark.spec("B16")
+@pytest.mark.parametrize("devices", ["[{index: 0}, {index: 0}]"])
+def test_two_devices_of_one_index_are_refused(devices: str):
+    with pytest.raises(InputError, match="index"):
+        serving.compiled(devices=devices)
+
+
+@pytest.mark.spec("B17", "VL04")
+@pytest.mark.parametrize("devices", [
+    "[{index: 0, minor_number: 1}, {index: 1, minor_number: 1}]", "[{index: 0, minor_number: 1}, {index: 1}]", "[{index: 0, minor_number: 255}]",
+    "[{index: 0, minor_number: -1}]",
+])  # fmt: skip
+def test_minor_numbers_that_two_devices_share_or_that_are_none_are_refused(devices: str):
+    with pytest.raises(InputError, match="minor"):
+        serving.compiled(devices=devices)
+
+
+@pytest.mark.spec("B25")
+def test_board_ids_of_a_node_are_unique(node: Node):
+    buses = ", ".join(f"{{index: {number}, pci: {{bus_id: '0000:{number + 1:02X}:00.0'}}}}" for number in range(8))
+    with node.serve(serving.compiled(devices=f"[{buses}]")) as nvml:
+        assert len({nvml.call("nvmlDeviceGetBoardId", nvml.device(index)).out["boardId"] for index in range(8)}) == 8

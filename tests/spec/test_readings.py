@@ -1,0 +1,122 @@
+"""Ledger G, K and T: temperature, performance state, utilization and media, fabric and its health."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.spec import serving
+from tests.spec.serving import Case, Node
+
+D = "nvmlDevice"
+THERMAL = "thermal: {temperature_gpu_c: 41, temperature_memory_c: 55, shutdown_threshold_c: 95, slowdown_threshold_c: 92, max_operating_c: 87}"
+OLD, NEW = f"architecture: ampere, {THERMAL}", f"architecture: hopper, {THERMAL}"
+LIMIT = f"{D}GetTemperatureThreshold thresholdType"
+MARGIN = f"{D}GetMarginTemperature marginTempInfo.version=1"
+MEDIA = "utilization: {gpu: 30, memory: 20, encoder: 5, decoder: 6, jpeg: 7, ofa: 8}"
+ENCODER = "encoder_stats: {session_count: 2, average_fps: 60, average_latency_us: 1500}"
+FBC = "fbc_stats: {session_count: 1, average_fps: 30, average_latency_us: 900}"
+V2, V3 = (f"{D}GetGpuFabricInfoV gpuFabricInfo.version={version}" for version in (2, 3))
+CLUSTER = "0a0b0c0d-0102-0304-0506-0708090a0b0c"
+FABRIC = f"fabric: {{cluster_uuid: '{CLUSTER}', clique_id: 5, state: completed, health: "
+
+
+def health(**conditions: str) -> str:
+    """The keys of a fabric in which these conditions hold and no other."""
+    whole = dict.fromkeys(("degraded_bandwidth", "route_recovery", "route_unhealthy", "access_timeout_recovery"), "false") | conditions
+    return FABRIC + "{" + ", ".join(f"{name}: {value}" for name, value in whole.items()) + "}}"
+
+
+HEALTHY = 2 | 2 << 2 | 2 << 4 | 2 << 6
+"""Each of the four conditions told to be absent; nothing is told of the configuration."""
+MISCONFIGURED = ("none", "incorrect_sysguid", "incorrect_chassis_sn", "no_partition", "insufficient_nvlinks", "incompatible_gpu_fw",
+"invalid_location",
+                 "gpu_state_invalid")  # fmt: skip
+CASES = [
+    Case("G01", OLD, {f"{D}GetTemperature sensorType=0": {"temp": 41},
+                      f"{D}GetTemperatureV temperature.version=1 temperature.sensorType=0": {"temperature.temperature": 41},
+                      f"{D}GetThermalSettings sensorIndex=0": {"pThermalSettings.count": 1}}, {"temperature/gpu_temp": "41 C"}),
+    Case("G01", "", {f"{D}GetTemperature sensorType=0": 3}, {"temperature/gpu_temp": "N/A"}),
+    Case("G02", OLD, {"field 82": 55}, {"temperature/memory_temp": "55 C"}),
+    Case("G02", "thermal: {temperature_gpu_c: 41}", {"field 82": "code 3"}, {"temperature/memory_temp": "N/A"}),
+    Case("G03", OLD, {f"{LIMIT}=0": {"temp": 95}}, {"temperature/gpu_temp_max_threshold": "95 C"}),
+    Case("G03", NEW, {"field 193": -3}, {"temperature/gpu_temp_max_tlimit_threshold": "-3 C", "temperature/gpu_temp_max_threshold": None}),
+    Case("G04", OLD, {f"{LIMIT}=1": {"temp": 92}}, {"temperature/gpu_temp_slow_threshold": "92 C"}),
+    Case("G04", NEW, {"field 194": 0}, {"temperature/gpu_temp_slow_tlimit_threshold": "0 C", "temperature/gpu_temp_slow_threshold": None}),
+    Case("G05", OLD, {f"{LIMIT}=3": {"temp": 87}}, {"temperature/gpu_temp_max_gpu_threshold": "87 C"}),
+    Case("G05", NEW, {"field 196": 5}, {"temperature/gpu_temp_max_gpu_tlimit_threshold": "5 C", "temperature/gpu_temp_max_gpu_threshold": None}),
+    Case("G06", "thermal: {target_temperature_c: 83}", {f"{LIMIT}=5": {"temp": 83}}, {"temperature/gpu_target_temperature": "83 C"}),
+    Case("G06", "", {f"{LIMIT}=5": 3}, {"temperature/gpu_target_temperature": "N/A"}),
+    Case("G07", OLD, {"field 193": "code 3", "field 194": "code 3", "field 196": "code 3", MARGIN: 3},
+         {"temperature/gpu_temp_tlimit": "N/A", "temperature/gpu_temp_max_tlimit_threshold": None, "temperature/gpu_temp_max_threshold": "95 C"}),
+    Case("G07", NEW, {MARGIN: 0}, {"temperature/gpu_temp_slow_tlimit_threshold": "0 C", "temperature/gpu_temp_slow_threshold": None}),
+    Case("G07", THERMAL, {"field 193": "code 3", MARGIN: 3}),
+    Case("G08", NEW, {MARGIN: {"marginTempInfo.marginTemperature": 51}}, {"temperature/gpu_temp_tlimit": "51 C"}),
+    Case("G08", "architecture: ada, thermal: {temperature_gpu_c: 99, shutdown_threshold_c: 95}", {MARGIN: {"marginTempInfo.marginTemperature": -4}},
+         {"temperature/gpu_temp_tlimit": "-4 C"}),
+    Case("G09", NEW, {"field 193": -3, "field 194": 0, "field 196": 5, "field 195": "code 3"}),
+    *(Case("K01", f"performance_state: {word}, power: {{current_draw_mw: 1}}", {f"{D}GetPerformanceState": {"pState": number},
+         f"{D}GetPowerState": {"pState": number}},
+           {"performance_state": word}) for word, number in (("P0", 0), ("P8", 8), ("P15", 15))),
+    Case("K01", "", {f"{D}GetPerformanceState": {"pState": 0}}, {"performance_state": "P0"}),
+    Case("K02", MEDIA, {f"{D}GetUtilizationRates": {"utilization.gpu": 30, "utilization.memory": 20}},
+         {"utilization/gpu_util": "30 %", "utilization/memory_util": "20 %"}),
+    Case("K03", MEDIA, {f"{D}GetEncoderUtilization": {"utilization": 5}, f"{D}GetDecoderUtilization": {"utilization": 6}},
+         {"utilization/encoder_util": "5 %", "utilization/decoder_util": "6 %"}),
+    Case("K04", MEDIA, {f"{D}GetJpgUtilization": {"utilization": 7}, f"{D}GetOfaUtilization": {"utilization": 8}},
+         {"utilization/jpeg_util": "7 %", "utilization/ofa_util": "8 %"}),
+    Case("K05", ENCODER, {f"{D}GetEncoderStats": {"sessionCount": 2, "averageFps": 60, "averageLatency": 1500}},
+         {"encoder_stats/session_count": "2", "encoder_stats/average_fps": "60", "encoder_stats/average_latency": "1500"}),
+    Case("K05", "encoder_stats: {session_count: 0}", {f"{D}GetEncoderStats": {"sessionCount": 0, "averageFps": 0, "averageLatency": 0}}),
+    Case("K06", FBC, {f"{D}GetFBCStats": {"fbcStats.sessionsCount": 1, "fbcStats.averageFPS": 30, "fbcStats.averageLatency": 900}},
+         {"fbc_stats/session_count": "1", "fbc_stats/average_fps": "30", "fbc_stats/average_latency": "900"}),
+    Case("K06", "fbc_stats: {session_count: 0}", {f"{D}GetFBCStats": {"fbcStats.sessionsCount": 0, "fbcStats.averageFPS": 0}}),
+    Case("K09", MEDIA, {f"{D}Get{name}Utilization": {"samplingPeriodUs": 0} for name in ("Encoder", "Decoder", "Jpg", "Ofa")}),
+    Case("T01", "", {V2: 3, V3: 3, f"{D}GetGpuFabricInfo": 3}, {"fabric/state": "N/A", "fabric/status": "N/A"}),
+    Case("T01", health(), {f"{D}GetGpuFabricInfo": 0, V2: 0, V3: 0, f"{D}GetGpuFabricInfoV gpuFabricInfo.version=7": 25}),
+    Case("T02", health(), {V3: {"gpuFabricInfo.clusterUuid": bytes.fromhex(CLUSTER.replace("-", ""))}}, {"fabric/clusterUuid": CLUSTER}),
+    Case("T02", "fabric: {cluster_uuid: 0a0b0c0d010203040506}",
+         {V3: {"gpuFabricInfo.clusterUuid": bytes.fromhex("0a0b0c0d010203040506") + bytes(6)}}),
+    Case("T03", health(), {V2: {"gpuFabricInfo.cliqueId": 5}, V3: {"gpuFabricInfo.cliqueId": 5}}, {"fabric/cliqueId": "5"}),
+    *(Case("T04", f"fabric: {{clique_id: 1, state: {word}}}", {V3: {"gpuFabricInfo.state": number}}, {"fabric/state": text} if text else {})
+      for word, number, text in (("completed", 3, "Completed"), ("in_progress", 2, "In Progress"), ("not_started", 1, None), ("not_supported", 0,
+      None),
+                                 ("auto", 3, "Completed"))),
+    Case("T04", "fabric: {clique_id: 1}", {V3: {"gpuFabricInfo.state": 3}}),
+    Case("T05", health(), {V3: {"gpuFabricInfo.status": 0}}, {"fabric/status": "Success"}),
+    *(Case(row, health(**{name: value}), {V2: {"gpuFabricInfo.healthMask": HEALTHY - (flag << shift if value == "true" else 0)}},
+         {f"fabric/health/{path}": text})
+      for row, name, shift, flag, path, words in (
+          ("T06", "degraded_bandwidth", 0, 1, "bandwidth", ("Full", "Degraded")),
+          ("T07", "route_recovery", 2, 1, "route_recovery_in_progress", ("False", "True")),
+          ("T08", "route_unhealthy", 4, 1, "route_unhealthy", ("False", "True")),
+          ("T09", "access_timeout_recovery", 6, 1, "access_timeout_recovery", ("False", "True")),
+      ) for value, text in zip(("false", "true"), words, strict=True)),
+    *(Case("T10", health(incorrect_configuration=word), {V2: {"gpuFabricInfo.healthMask": HEALTHY | number << 8}})
+      for number, word in enumerate(MISCONFIGURED, 1)),
+    *(Case("T11", f"{FABRIC}{{route_unhealthy: true}}, health_summary: {word}}}", {V3: {"gpuFabricInfo.healthSummary": number}})
+      for word, number in (("auto", 2), ("healthy", 1), ("unhealthy", 2), ("limited_capacity", 3), ("not_supported", 0))),
+    Case("T12", health(), {V3: {"gpuFabricInfo.healthSummary": 1}}, {"fabric/health/summary": "Healthy"}),
+    Case("T12", health(degraded_bandwidth="true"), {V3: {"gpuFabricInfo.healthSummary": 3}}, {"fabric/health/summary": "Limited Capacity"}),
+    *(Case("T12", health(**{name: value}), {V3: {"gpuFabricInfo.healthSummary": 2}}, {"fabric/health/summary": "Unhealthy"})
+      for name, value in (("route_unhealthy", "true"), ("incorrect_configuration", "no_partition"))),
+    Case("T12", "fabric: {clique_id: 1, health_mask: 0}", {V3: {"gpuFabricInfo.healthSummary": 0}}),
+    Case("T13", f"{FABRIC}{{degraded_bandwidth: true}}, health_mask: {HEALTHY}}}", {V3: {"gpuFabricInfo.healthMask": HEALTHY,
+         "gpuFabricInfo.healthSummary": 1}}),
+    Case("T14", health(), {}, {"fabric/health/partition_assigned": "N/A"}, driver="580.173.02"),
+    Case("T14", health(), {}, {"fabric/health/partition_assigned": None}),
+    Case("T16", health(), {V2: {"gpuFabricInfo.healthMask": HEALTHY, "gpuFabricInfo.healthSummary": "code 0"}}),
+]  # fmt: skip
+
+
+@serving.rows(CASES)
+def test_a_board_of_these_keys_reads_and_is_printed_so(case: Case, node: Node):
+    node.hold(case)
+
+
+@pytest.mark.spec("T01", "T03")
+def test_the_fourth_version_has_cliques_and_is_of_drivers_from_615_on(node: Node):
+    with node.serve(serving.compiled(health(), driver="610.43.02")) as nvml:
+        assert nvml.call("nvmlDeviceGetGpuFabricInfo_v4", nvml.device(0), {"gpuFabricInfo.version": 4}).code == 13
+    with node.serve(serving.compiled(health(), driver="615.10")) as nvml:
+        found = nvml.call("nvmlDeviceGetGpuFabricInfo_v4", nvml.device(0), {"gpuFabricInfo.version": 4}).out
+    assert (found["gpuFabricInfo.numCliques"], found["gpuFabricInfo.cliques"][0]) == (1, {"type": 0, "id": 5})
