@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from mocklib import fields as tables
 from mocklib import packing, recorded
@@ -142,6 +143,7 @@ class ImageView:
     size: int
     records: list[tuple[int, int]]
     absences: list[Absence]
+    source: Source | None = None
 
 
 def read(data: bytes) -> ImageView:
@@ -169,7 +171,34 @@ def read(data: bytes) -> ImageView:
         size=len(data),
         records=places,
         absences=[item.absence for item in found],
+        source=_source(data, head.source),
     )
+
+
+def _source(data: bytes, table: Any) -> Source | None:
+    """The profile that an image was compiled from."""
+    found = array(data, "nvp_source", table.offset, 1)  # keeps the bytes that known points to
+    known = found[0]
+    if not known.present:
+        return None
+    path = part(data, table.offset + structs().sizeof("struct nvp_source"), int(known.path_size))
+    return Source(os.fsdecode(path), int(known.size), int(known.mtime_ns), int(known.inode), bytes(known.sha256))
+
+
+def known_by(path: Path) -> tuple[int, int] | None:
+    """What a state says of the image it is of, checksum and size, from the head of the file at ``path``; None where that is no image."""
+    ffi = structs()
+    try:
+        with path.open("rb") as file:
+            data = file.read(ffi.sizeof("struct nvp_image"))
+    except OSError:
+        return None
+    if len(data) < ffi.sizeof("struct nvp_image"):
+        return None
+    head = ffi.from_buffer("struct nvp_image *", data)
+    if head.magic != constants()["NVP_IMAGE_MAGIC"] or head.layout != tables.layout_word():
+        return None
+    return int(head.crc), int(head.size)
 
 
 def replaceable(path: Path) -> bool:

@@ -17,12 +17,12 @@ from mocklib import fields as tables
 from mocklib.fields import FieldDef
 from mocklib.records import RecordView, read_record
 from mocklib.spec import BARE, CLOCKS, Clock, FieldValue, Head, ImageError, ImageSpec
-from mocklib.statefile import StateError, StateFile, create, grown, locked
+from mocklib.statefile import StateError, StateFile, create, grown, locked, made_of
 from mocklib.structs import constants, structs
 
 __all__ = [
-    "Event", "StateError", "StateView", "Writing", "add_event", "create", "events", "override", "overrides", "publish", "read", "reset", "set_clock",
-    "set_marks", "set_privilege", "set_seed", "writing",
+    "Event", "StateError", "StateView", "Writing", "add_event", "create", "events", "locked", "made_of", "of_image", "override", "overrides",
+    "publish", "read", "reset", "set_clock", "set_marks", "set_privilege", "set_seed", "writing",
 ]  # fmt: skip
 ALIGN = 64
 
@@ -71,6 +71,13 @@ def read(path: Path) -> StateView:
         opened.close()
     views = [_taken(path, number, data) for number, (_, data) in enumerate(found)]
     return StateView(tuple(generation for generation, _ in found), views[0], tuple(views[1:]))
+
+
+def of_image(image_bytes: bytes) -> StateView:
+    """What a fresh state of an image says; ImageError where it is none."""
+    view = image.read(image_bytes)
+    node, *devices = [read_record(image_bytes[start : start + size], _known(number)) for number, (start, size) in enumerate(view.records)]
+    return StateView((0,) * len(view.records), node, tuple(devices))
 
 
 def overrides(path: Path) -> list[dict[str, FieldValue]]:

@@ -189,6 +189,15 @@ def create(path: Path, image_bytes: bytes) -> None:
     write_new(path, head, b"", [(0, image_bytes[start : start + size]) for start, size in view.records])
 
 
+def made_of(path: Path) -> tuple[int, int]:
+    """Checksum and size of the image that the state at ``path`` is of; StateError where it is no state."""
+    opened = StateFile(path, write=False)
+    try:
+        return int(opened.head.image_crc), int(opened.head.image_size)
+    finally:
+        opened.close()
+
+
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
     """The writer's lock of a state; StateError after a second."""

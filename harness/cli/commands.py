@@ -22,6 +22,7 @@ TABLE: dict[str, tuple[str, str]] = {
     "render": ("rendering", "Print what nvidia-smi would print, from the mock library."),
     "compile": ("compiling", "Compile a profile into the image that the library serves."),
     "run": ("running", "Run a command with a mock library that serves a profile."),
+    "ctl": ("ctl", "Change what a mock serves while it runs."),
     "matrix": ("matrix", "Run all views of real nvidia-smi binaries on profiles."),
     "derive": ("deriving", "Derive profiles again from their captures; what differs is pending."),
     "pending": ("pending", "List what is proposed and not accepted yet."),

@@ -10,6 +10,7 @@ import click
 
 from harness.cli import options
 from harness.stages import running, unanswered
+from harness.stages.overriding import applying, starting
 from harness.stages.render import serving
 from harness.stores.workspace import Workspace
 
@@ -19,11 +20,26 @@ from harness.stores.workspace import Workspace
 @click.argument("arguments", metavar="-- COMMAND...", nargs=-1, required=True, type=click.UNPROCESSED)
 @options.driver
 @options.clock
+@click.option("--state", "kept", metavar="FILE", type=click.Path(), callback=options.named, help="Keep the state here; a state of PROFILE goes on.")
+@click.option("--overrides", metavar="DOC", type=click.Path(), callback=options.named, help="An override document that COMMAND starts with.")
+@click.option("--as-user", is_flag=True, help="COMMAND is no root: functions that need it answer NO_PERMISSION.")
 @options.root
-def command(profile: str, arguments: tuple[str, ...], driver: str | None, clock: str | None, root: str | None) -> int:
+def command(
+    profile: str,
+    arguments: tuple[str, ...],
+    driver: str | None,
+    clock: str | None,
+    kept: str | None,
+    overrides: str | None,
+    root: str | None,
+    *,
+    as_user: bool,
+) -> int:
     """Run COMMAND with a mock library that serves PROFILE (an id, a short name or a path) and a state of its own.
 
     Exit status and signals are COMMAND's.  Options of nvparity stand before '--'.
+
+    With --state the state is kept, and `nvparity ctl --state FILE` in another terminal changes what COMMAND sees.
 
     A profile made from a capture stands at the capture's instant; --clock lets its time go on, play for that of a recording with a time line.
 
@@ -37,9 +53,12 @@ def command(profile: str, arguments: tuple[str, ...], driver: str | None, clock:
         options.tell(serving.retargeted(source, space, driver).line)
     wanted = options.clock_wanted(clock)
     chosen = None if wanted is None else serving.clock_of(image, wanted, source)
+    given = None if overrides is None else applying.read(Path(overrides))
     with tempfile.TemporaryDirectory(prefix="nvparity-") as folder:
-        state, counted = Path(folder) / "state", Path(folder) / "unanswered"
-        serving.make_state(image, state, chosen)
+        state, counted = Path(folder) / "state" if kept is None else Path(kept).absolute(), Path(folder) / "unanswered"
+        starting.start(starting.Served(source, image, driver, space), state, chosen, given, as_user=as_user)
+        if kept is not None:
+            options.tell(f"state: {state}; nvparity ctl --state {kept} changes what COMMAND sees")
         library = serving.library_of(source, space, driver)
         ending = running.run_command(arguments, running.environment_for(library, image, state, os.environ, counted))
         options.tell(unanswered.summary(unanswered.total(counted)))

@@ -19,7 +19,7 @@ EXIT_INTERRUPTED = 130
 
 EXIT_TABLE: tuple[tuple[int, str], ...] = (
     (EXIT_PARITY, "parity, or the command did what was asked"),
-    (EXIT_GATE, "a gate failed: findings, differences, drift"),
+    (EXIT_GATE, "a gate failed: findings, differences, drift; of ctl: a file cannot be read or written"),
     (EXIT_USAGE, "usage: unknown option, command or argument"),
     (EXIT_INPUT, "bad input: not a capture, truncated, invalid profile, id in use"),
     (EXIT_ENVIRONMENT, "the environment lacks something: compiler, library, binary, permission"),
@@ -37,6 +37,12 @@ class NvparityError(Exception):
 
 class GateError(NvparityError):
     """A gate failed."""
+
+    exit_status = EXIT_GATE
+
+
+class StorageError(NvparityError):
+    """``nvparity ctl``: a state, image, profile or document cannot be read or written."""
 
     exit_status = EXIT_GATE
 

@@ -15,13 +15,18 @@ LIMIT = 50
 
 def check(document: Document) -> None:
     """Raise InputError listing everything wrong with a profile, one line an error, in file order; return when nothing is."""
-    found = sorted(dict.fromkeys([*_schema_errors(document), *rules.errors(document)]))
+    found = errors(document)
     if not found:
         return
     shown = [f"{document.source}:{line}: {message}" for line, message in found[:LIMIT]]
     if len(found) > LIMIT:
         shown.append(f"{document.source}: {len(found) - LIMIT} more errors")
     raise InputError("\n".join(shown))
+
+
+def errors(document: Document) -> list[tuple[int, str]]:
+    """(line, message) of everything wrong with a profile's document, in file order, each once."""
+    return sorted(dict.fromkeys([*_schema_errors(document), *rules.errors(document)]))
 
 
 def _schema_errors(document: Document) -> Iterator[tuple[int, str]]:

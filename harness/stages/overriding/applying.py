@@ -1,0 +1,55 @@
+"""An override document in a file: read, and followed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from harness.stages.overriding import document
+from harness.stages.overriding.document import Overrides
+from harness.tables import strictyaml
+from harness.words.errors import InputError, MissingError, NvparityError
+
+Stamp = tuple[int, int, int] | None
+
+
+def read(path: Path) -> Overrides:
+    """The document in ``path``; MissingError where it cannot be read, InputError for what is no document."""
+    try:
+        with path.open("rb"):
+            pass
+    except OSError as error:
+        raise MissingError(f"{path}: cannot be read: {error.strerror}") from error
+    return document.load(strictyaml.read_file(path), str(path))
+
+
+def stamp(path: Path) -> Stamp:
+    """What tells one content of a file from another: size, time and inode; None where there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_size, status.st_mtime_ns, status.st_ino
+
+
+def follow(path: Path, apply: Callable[[Overrides], object], wait: Callable[[], object]) -> Iterator[Overrides | NvparityError]:
+    """Apply the document in ``path`` now and whenever it changed, looking again after each ``wait``: what was applied, or why it was not.
+
+    A document that is taken away drops the overrides; one that cannot be read or is refused leaves them.  It goes on until ``wait`` raises.
+    """
+    seen: Stamp | bool = False
+    while True:
+        now = stamp(path)
+        if now != seen:
+            seen = now
+            yield _applied(path, now, apply)
+        wait()
+
+
+def _applied(path: Path, now: Stamp, apply: Callable[[Overrides], object]) -> Overrides | NvparityError:
+    try:
+        given = Overrides() if now is None else read(path)
+        apply(given)
+    except (InputError, MissingError) as error:
+        return error
+    return given

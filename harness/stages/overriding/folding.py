@@ -1,0 +1,66 @@
+"""What setters wrote into a record, as keys over the profile: so that a later override is compiled over it, and that the document says it (Y14)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from harness.stages.answers import inverting
+from harness.stages.answers.told import Told
+from harness.stages.overriding import arguments, merging
+from harness.stages.overriding.merging import Tree
+from harness.words.state import State
+from mocklib import fields
+from mocklib.answers import Asked
+
+if TYPE_CHECKING:
+    from harness.stores.profiles import Device
+    from mocklib.records import RecordView
+    from mocklib.spec import FieldValue
+
+_SETTER = Asked("setter", None, ())
+
+
+@dataclass(frozen=True)
+class Folded:
+    """``own``: the GPU's bucket with what setters wrote in it; ``raw``: fields that they wrote and no key can say."""
+
+    own: Tree
+    raw: Mapping[str, FieldValue] = field(default_factory=dict)
+
+
+def fold(record: RecordView, compiled: Mapping[str, FieldValue], device: Device, own: Tree, index: int) -> Folded:
+    """The bucket ``own`` of a GPU with what its ``record`` has otherwise than its overrides alone.
+
+    ``compiled`` are the fields that profile and overrides make, ``device`` the GPU that they are compiled from.
+    """
+    written = {name: record.values[name] for name in fields.device_fields() if _written(name, record, compiled)}
+    if not written:
+        return Folded(own)
+    told = {name: Told(name, _SETTER, value.value, value.status) for name, value in written.items() if not value.kind}
+    made = inverting.settle(told, index, device)
+    changes = _changes(device, made.values, made.states)
+    kept = {name for name, value in written.items() if value.kind} | {said.name for said in made.unheld}
+    return Folded(merging.merge(own, changes), {name: written[name] for name in sorted(kept)})
+
+
+def _written(name: str, record: RecordView, compiled: Mapping[str, FieldValue]) -> bool:
+    """Whether a setter wrote the field: it is marked, or it stands still and is other than the overrides make it (what a setter took back)."""
+    now, made = record.values[name], compiled[name]
+    if name in record.overridden:
+        return now != made
+    still = not now.kind and not made.kind and not fields.device_fields()[name].moves
+    return still and now != made
+
+
+def _changes(device: Device, values: Mapping[str, Any], states: Mapping[str, State]) -> Tree:
+    """What makes ``device`` one of these values and states."""
+    changes: dict[str, Any] = {key: value for key, value in values.items() if key not in device.values or device.values[key] != value}
+    changes.update({key: None for key in device.values if key not in values and key != "index"})
+    made = arguments.tree_of(changes)
+    changed: dict[str, str | None] = {key: state.value for key, state in states.items() if device.states.get(key) is not state}
+    changed.update({key: None for key in device.states if key not in states and key not in changes})
+    if changed:
+        made[merging.STATES] = changed
+    return made
