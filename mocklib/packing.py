@@ -58,6 +58,7 @@ def field_ids(spec: ImageSpec) -> tuple[bytes, bytes, int]:
         packed[number].scope = ANY_SCOPE if row.scope is None else row.scope
         packed[number].field = field_index(row.field, f"field id {row.id}")
         packed[number].value_type = row.value_type
+        packed[number].per = row.per
     limit = max(FIELD_ID_LIMIT if spec.field_id_limit is None else spec.field_id_limit, len(index) - 1)
     return as_bytes(packed), as_bytes(structs().new("uint16_t[]", index)), limit
 

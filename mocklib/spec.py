@@ -92,12 +92,16 @@ class Track:
 
 @dataclass(frozen=True)
 class FieldId:
-    """One answer of nvmlDeviceGetFieldValues: id and scope (None: whatever is asked) -> a field, given as ``value_type`` (nvmlValueType_t)."""
+    """One answer of nvmlDeviceGetFieldValues: id and scope (None: whatever is asked) -> a field, given as ``value_type`` (nvmlValueType_t).
+
+    ``per``: a double is the field's number / per.
+    """
 
     id: int
     scope: int | None
     field: str
     value_type: int = 1
+    per: int = 1
 
 
 @dataclass(frozen=True)

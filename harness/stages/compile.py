@@ -90,7 +90,8 @@ def field_ids(driver: Driver) -> list[FieldId]:
     for name, number in driver.field_ids.items():
         answer = serving.fieldvalues().get(name)
         for scope, field in answer.scopes if answer is not None else ():
-            found.setdefault((number, scope), FieldId(number, scope, field, answer.value_type if answer is not None else 1))
+            value_type, per = (answer.value_type, answer.per) if answer is not None else (1, 1)
+            found.setdefault((number, scope), FieldId(number, scope, field, value_type, per))
     return list(found.values())
 
 

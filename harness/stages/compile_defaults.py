@@ -86,6 +86,12 @@ def at_least(values: Values, name: str) -> bool:
     return architecture in ARCHITECTURES and ARCHITECTURES[architecture] >= ARCHITECTURES[name]
 
 
+def older(values: Values, name: str) -> bool:
+    """Whether the board is known to be of an architecture before ``name``: what the header says of "``name`` or newer" does not hold for it."""
+    architecture = str(values.get("architecture", "")).strip().lower().replace("ada_lovelace", "ada")
+    return architecture in ARCHITECTURES and ARCHITECTURES[architecture] < ARCHITECTURES[name]
+
+
 def _repair_pending(values: Values) -> Any:
     """L14: a channel repair is pending when a row remapping is; Ampere and newer."""
     return bool(values.get("remapped_rows.pending")) if at_least(values, "ampere") else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from harness.stages import compile_defaults, compile_reference, compile_topology
+from harness.stages import compile_clocks, compile_defaults, compile_fans, compile_reference, compile_smoothing, compile_topology
 from harness.stores.schema import codec, keys
 from harness.text import rawbytes
 from harness.words.state import State
@@ -26,7 +26,7 @@ STATE_KEYS: Mapping[str, str] = {
     "accounting.processes": "accounting.terminated", "clocks.supported": "supported_clocks.memory_clocks", "processes.compute": "processes",
     "processes.graphics": "processes", "processes.mps": "processes", "processes.utilization": "processes", "pci.bus": "pci.bus_id",
     "pci.device": "pci.bus_id", "pci.domain": "pci.bus_id", "pci.function": "pci.bus_id", "pci.bus_id_legacy": "pci.bus_id",
-    "fan.speed_rpm": "fan.max_speed_rpm",
+    **compile_clocks.STATE_KEYS, **compile_fans.STATE_KEYS, **compile_smoothing.STATE_KEYS,
 }  # fmt: skip
 """Derived field -> the key whose state it answers, where the field has another name than the key."""
 
@@ -105,13 +105,6 @@ def _power_usage(values: Values, _: States) -> FieldValue:
         if values.get(key) is not None:
             return FieldValue(int(values[key]))
     return _ABSENT
-
-
-def _smoothing(values: Values, _: States) -> FieldValue:
-    """Whether power smoothing is on: supported on Blackwell and newer when the profile says so (ledger F20, F21)."""
-    if not values.get("power.smoothing.supported"):
-        return _ABSENT
-    return FieldValue(int(values.get("power.smoothing.state") == "enabled"))
 
 
 def _supported_clocks(values: Values, _: States) -> FieldValue:
@@ -239,12 +232,12 @@ def _mig_max(values: Values, _: States) -> FieldValue:
 
 
 _DERIVATIONS: Mapping[str, Callable[[Values, States], FieldValue]] = {
-    **compile_reference.DERIVATIONS, **compile_topology.DERIVATIONS,
+    **compile_reference.DERIVATIONS, **compile_topology.DERIVATIONS, **compile_clocks.DERIVATIONS, **compile_fans.DERIVATIONS,
+    **compile_smoothing.DERIVATIONS,
     "pci_domain": _pci(0), "pci_bus": _pci(1), "pci_device": _pci(2), "pci_function": _pci(3),
     "pci_bus_id": _pci_text(8), "pci_bus_id_legacy": _pci_text(4),
     "throttle_mask": _throttle_mask, "throttle_supported_mask": _throttle_supported,
     "memory_v1_used": _memory_v1_used, "power_usage": _power_usage,
-    "smoothing_enabled": _smoothing,
     "supported_clocks": _supported_clocks, "fabric_health_mask": _health_mask, "fabric_health_summary": _health_summary,
     "processes_compute": _processes("C"), "processes_graphics": _processes("G"), "processes_mps": _processes("M"),
     "graphics_listed": _graphics_listed,

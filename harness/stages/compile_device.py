@@ -6,7 +6,7 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
-from harness.stages import compile_defaults, compile_derived, compile_reference
+from harness.stages import compile_clocks, compile_defaults, compile_derived
 from harness.stores.profiles import Device
 from harness.stores.schema import codec, keys
 from harness.words.errors import InputError
@@ -31,7 +31,7 @@ def device_fields(device: Device, index: int) -> dict[str, FieldValue]:
 
 def apart(device: Device, index: int) -> tuple[dict[str, FieldValue], dict[str, InputError]]:
     """The fields as of ``device_fields``, and those that cannot be compiled, by name, with why."""
-    values = compile_reference.locked(device.values)
+    values = compile_clocks.tuned(device.values)
     number = values.get("index", index)
     values.setdefault("minor_number", number)
     values.setdefault("uuid", f"GPU-4d4f434b-0000-0000-0000-{number:012d}")
@@ -96,5 +96,5 @@ def architecture(device: Device) -> int | None:
     """NVML's number of the device's architecture; None where the profile does not tell it."""
     name = "architecture"
     field = fields.device_fields()[name]
-    value = _field(name, field, compile_reference.locked(device.values), device.states).value
+    value = _field(name, field, compile_clocks.tuned(device.values), device.states).value
     return value if isinstance(value, int) else None

@@ -1,12 +1,12 @@
-"""Fields that the configuration reference makes of keys no capture shows: workload power profiles, fans, clocks locked or offset, the hostname."""
+"""Fields that the configuration reference makes of keys no capture shows: workload power profiles, the hostname, shares of the engines."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from struct import pack
 from typing import Any
 
 from harness.stages import compile_defaults
-from harness.stores.schema import codec, keys
 from harness.words.state import State
 from mocklib.image import FieldValue
 
@@ -52,33 +52,19 @@ def _profile_mask(chosen: Callable[[Values], Iterable[int] | None]) -> Callable[
     return made
 
 
+def _profile_table(values: Values, _: States) -> FieldValue:
+    """What is known of each profile offered, by its id: ``struct nvp_workload`` of nvp_image.h, from which the library works out what is enforced."""
+    offered = _offered(values)
+    if offered is None:
+        return _ABSENT
+    rows = [pack("<II", number, priority) + sum(1 << other for other in conflicts).to_bytes(32, "little") for number, (priority, conflicts) in offered.items()]
+    return FieldValue(b"".join(rows))
+
+
 def _hostname(values: Values, _: States) -> FieldValue:
     """The name given to the GPU; Blackwell and newer (ledger B14)."""
     given = values.get("hostname")
     return FieldValue(str(given)) if given is not None and compile_defaults.at_least(values, "blackwell") else _ABSENT
-
-
-def _fan_rpm(values: Values, _: States) -> FieldValue:
-    """The tachometer: its reading at 100 % times the duty cycle (ledger H04); a board whose fans are not measured has none."""
-    most, speed = values.get("fan.max_speed_rpm"), values.get("fan.speed_percent")
-    duty = None if speed is None else codec.to_nvml(keys.device_keys()["fan.speed_percent"], speed)
-    return _ABSENT if most is None or duty is None else FieldValue(int(most) * int(duty) // 100)
-
-
-def _fan_window(key: str, unset: int) -> Callable[[Values, States], FieldValue]:
-    """An end of the window a fan's speed may be set in, of a board that has fans (ledger H01, H05, H06)."""
-
-    def made(values: Values, _: States) -> FieldValue:
-        given = values.get(key)
-        return FieldValue(unset if given is None else int(given)) if values.get("fan.count") else _ABSENT
-
-    return made
-
-
-def _offset(domain: str) -> Callable[[Values, States], FieldValue]:
-    """A clock's offset is 0 until it is set; boards without a range have none (ledger I17)."""
-    ends = [f"clocks.offsets.{domain}.{end}_mhz" for end in ("min", "max")]
-    return lambda values, _: FieldValue(0) if all(values.get(key) is not None for key in ends) else _ABSENT
 
 
 _USES = ("sm_util", "mem_util", "enc_util", "dec_util")
@@ -92,32 +78,12 @@ def _process_utilization(values: Values, _: States) -> FieldValue:
     return FieldValue(tuple(number for entry in entries for number in (int(entry["pid"]), *(int(entry.get(use) or 0) for use in _USES))))
 
 
-_LOCKS = {"clocks.locked_graphics": ("graphics", "sm"), "clocks.locked_memory": ("memory",)}
-
-
-def locked(values: Values) -> dict[str, Any]:
-    """``values`` with the current clocks inside the ranges the board is locked into, never above a maximum (ledger I14, I15)."""
-    found = dict(values)
-    for key, domains in _LOCKS.items():
-        limits = values.get(key) or {}
-        for domain in domains if limits else ():
-            current, most = values.get(f"clocks.{domain}_current"), values.get(f"clocks.{domain}_max")
-            if current is not None:
-                clock = min(max(int(current), int(limits["min_mhz"])), int(limits["max_mhz"]))
-                found[f"clocks.{domain}_current"] = clock if most is None else min(clock, int(most))
-    return found
-
-
 DERIVATIONS: Mapping[str, Callable[[Values, States], FieldValue]] = {
     "workload_supported": _profile_mask(_offered),
     "workload_requested": _profile_mask(_requested),
     "workload_enforced": _profile_mask(_enforced),
     "hostname": _hostname,
     "process_utilization": _process_utilization,
-    "fan_rpm": _fan_rpm,
-    "fan_least": _fan_window("fan.min_speed_percent", 0),
-    "fan_most": _fan_window("fan.max_speed_percent", 100),
-    "graphics_offset": _offset("graphics"),
-    "memory_offset": _offset("memory"),
+    "workload_offered": _profile_table,
 }
 """Name in ``from`` of ``mocklib/tables/fields.yaml`` -> what makes the field."""

@@ -13,10 +13,14 @@ from harness.tables import strictyaml
 
 @dataclass(frozen=True)
 class FieldAnswer:
-    """What nvmlDeviceGetFieldValues answers for one id: ``value_type`` (nvmlValueType_t) and field by scope; scope None: whatever is asked."""
+    """What nvmlDeviceGetFieldValues answers for one id: ``value_type`` (nvmlValueType_t) and field by scope; scope None: whatever is asked.
+
+    ``per``: the image holds that many times what a double answers.
+    """
 
     value_type: int
     scopes: tuple[tuple[int | None, str], ...]
+    per: int = 1
 
 
 @functools.cache
@@ -26,7 +30,7 @@ def fieldvalues() -> Mapping[str, FieldAnswer]:
     for name, spec in _table()["fieldvalues"].items():
         scopes = spec.get("scopes")
         pairs = ((None, spec["field"]),) if scopes is None else tuple(scopes.items())
-        found[name] = FieldAnswer(spec["type"], pairs)
+        found[name] = FieldAnswer(spec["type"], pairs, spec.get("per", 1))
     return found
 
 

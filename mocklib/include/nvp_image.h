@@ -197,13 +197,21 @@ struct nvp_device_entry {
     uint32_t size;
 };
 
-/* One answer of nvmlDeviceGetFieldValues.  Sorted by id, then scope. */
+/* One answer of nvmlDeviceGetFieldValues.  per: a double is the field's number / per.  Sorted by id, then scope. */
 struct nvp_field_id {
     uint32_t id;
     uint32_t scope;
     uint16_t field;
     uint8_t value_type;
-    uint8_t reserved[5];
+    uint8_t reserved;
+    uint32_t per;
+};
+
+/* One workload power profile that a board offers; a row of the field power.workload_profiles.offered.  conflicts: its mask of 255 bits. */
+struct nvp_workload {
+    uint32_t id;
+    uint32_t priority;
+    uint32_t conflicts[8];
 };
 
 /* One row of the private table.  key: second argument of a keyed slot.  Sorted by number, then key. */

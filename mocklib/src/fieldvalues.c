@@ -18,13 +18,13 @@ static NVP_INLINE const struct nvp_field_id *row_of(unsigned int id, unsigned in
 }
 
 /* A number in the union by its value type; what the type does not cover is zero, so that a caller who reads a wider member sees no garbage. */
-static NVP_INLINE void put(nvmlFieldValue_t *entry, unsigned int type, uint64_t value)
+static NVP_INLINE void put(nvmlFieldValue_t *entry, const struct nvp_field_id *row, uint64_t value)
 {
-    entry->valueType = (nvmlValueType_t)type;
+    entry->valueType = (nvmlValueType_t)row->value_type;
     memset(&entry->value, 0, sizeof entry->value);
-    switch (type) {
+    switch (row->value_type) {
     case NVML_VALUE_TYPE_DOUBLE:
-        entry->value.dVal = (double)value;
+        entry->value.dVal = (double)value / row->per;
         break;
     case NVML_VALUE_TYPE_UNSIGNED_INT:
         entry->value.uiVal = (unsigned int)value;
@@ -75,7 +75,7 @@ static NVP_INLINE nvmlReturn_t all(const struct nvp_device *device, int count, n
         }
         entry->nvmlReturn = nvp_load(device, row->field, &value) ? NVML_SUCCESS : nvp_number(device, row->field, &value);
         if (entry->nvmlReturn == NVML_SUCCESS)
-            put(entry, row->value_type, value);
+            put(entry, row, value);
     }
     return NVML_SUCCESS;
 }

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mocklib import fields as tables
-from tests.parity import expect_calls, expect_reference, expect_topology
+from tests.parity import expect_calls, expect_reference, expect_topology, expect_tuning
 from tests.parity.expect_reference import CODES, NOTHING, Flat, Held, since
 
 WHOLE_NOT = frozenset({"pci", "platform", "states"})
@@ -18,6 +18,7 @@ WHOLE_NOT = frozenset({"pci", "platform", "states"})
 LISTS = frozenset(
     {"supported_clocks.memory_clocks", "processes", "accounting.terminated", "retired_pages.single_bit", "retired_pages.double_bit"}
     | {"power.workload_power_profiles.requested", "power.workload_power_profiles.supported", "clocks.locked_graphics", "clocks.locked_memory"}
+    | {"fan.controls", "power.smoothing.profiles"}
     | {"retired_pages.single_bit_retirement", "retired_pages.double_bit_retirement"}
 )
 REASONS = ("gpu_idle", "applications_clocks_setting", "sw_power_cap", "hw_slowdown", "sync_boost", "sw_thermal_slowdown", "hw_thermal_slowdown",
@@ -64,7 +65,7 @@ def devices(document: Mapping[str, Any]) -> list[tuple[Flat, Flat]]:
         if (document.get("nvlink") or {}).get("c2c_enabled") is not None:
             values["nvlink.c2c_enabled"] = document["nvlink"]["c2c_enabled"]
         values |= expect_topology.of_node(document)
-        expect_reference.lock(values)
+        expect_tuning.tune(values)
         values.setdefault("minor_number", device["index"])
         values.setdefault("uuid", f"GPU-4d4f434b-0000-0000-0000-{device['index']:012d}")
         merged.append((values, {**inherited, **(device.get("states") or {})}))
@@ -263,10 +264,6 @@ def _draw(values: Flat, _states: Flat) -> Held:
     return next(((0, draw) for draw in draws if draw is not None), NOTHING)
 
 
-def _smoothing(values: Flat, _states: Flat) -> Held:
-    return (0, int(values.get("power.smoothing.state") == "enabled")) if values.get("power.smoothing.supported") else NOTHING
-
-
 def _clocks(values: Flat, _states: Flat) -> Held:
     table = values.get("supported_clocks.memory_clocks")
     return NOTHING if table is None else (0, tuple((row["freq_mhz"], tuple(row["graphics_clocks"])) for row in table))
@@ -346,8 +343,8 @@ DERIVED: dict[str, Callable[[Flat, Flat], Held]] = {
     "throttle_supported_mask": lambda values, states: _reasons(values, states, supported=True),
     "memory_v1_used": _used_before_510,
     "power_usage": _draw,
-    "smoothing_enabled": _smoothing,
     **expect_reference.DERIVED,
+    **expect_tuning.DERIVED,
     **expect_topology.DERIVED,
     "supported_clocks": _clocks,
     "fabric_health_mask": _health_mask,

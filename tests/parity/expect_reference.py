@@ -1,4 +1,4 @@
-"""What ``expect_fields`` expects of keys that no capture shows: workload power profiles, fans, clocks locked or offset, the hostname."""
+"""What ``expect_fields`` expects of keys that no capture shows: workload power profiles, the hostname, shares of engines."""
 
 from __future__ import annotations
 
@@ -20,16 +20,6 @@ def since(values: Flat, age: str) -> bool:
     """Whether the board's architecture is ``age`` or newer."""
     word = str(values.get("architecture", "")).strip().lower().replace("ada_lovelace", "ada")
     return word in AGES and AGES.index(word) >= AGES.index(age)
-
-
-def lock(values: Flat) -> None:
-    """I14, I15: the current clocks inside the range they are locked into, never above their maximum."""
-    for key, domains in (("graphics", ("graphics", "sm")), ("memory", ("memory",))):
-        limits: dict[str, int] = values.get(f"clocks.locked_{key}") or {}
-        for clock in (f"clocks.{domain}_" for domain in domains if limits):
-            if f"{clock}current" in values:
-                inside = sorted((limits["min_mhz"], values[f"{clock}current"], limits["max_mhz"]))[1]
-                values[f"{clock}current"] = min(inside, values.get(f"{clock}max", inside))
 
 
 def _profiles(which: str) -> Callable[[Flat, Flat], Held]:
@@ -54,25 +44,21 @@ def _profiles(which: str) -> Callable[[Flat, Flat], Held]:
     return made
 
 
+def _offered(values: Flat, _states: Flat) -> Held:
+    """Ten numbers a profile: its id, its priority, the eight words of the mask of those it conflicts with."""
+    offers = values.get("power.workload_power_profiles.supported")
+    if offers is None:
+        return NOTHING
+    numbers: list[int] = []
+    for offer in offers:
+        clashes = offer.get("conflicts") or ()
+        numbers += [offer["id"], offer.get("priority", 0)]
+        numbers += [sum(1 << clash % 32 for clash in set(clashes) if clash // 32 == word) for word in range(8)]
+    return 0, b"".join(number.to_bytes(4, "little") for number in numbers)
+
+
 def _hostname(values: Flat, _states: Flat) -> Held:
     return (0, values["hostname"]) if "hostname" in values and since(values, "blackwell") else NOTHING
-
-
-def _rpm(values: Flat, states: Flat) -> Held:
-    if "fan.max_speed_rpm" in states:
-        return CODES[states["fan.max_speed_rpm"]], None
-    if "fan.max_speed_rpm" not in values or values.get("fan.speed_percent", "N/A") == "N/A":
-        return NOTHING
-    return 0, values["fan.max_speed_rpm"] * int(values["fan.speed_percent"]) // 100
-
-
-def _window(key: str, unset: int) -> Callable[[Flat, Flat], Held]:
-    return lambda values, _states: (0, values.get(key, unset)) if values.get("fan.count") else NOTHING
-
-
-def _offset(domain: str) -> Callable[[Flat, Flat], Held]:
-    ends = {f"clocks.offsets.{domain}.{end}_mhz" for end in ("min", "max")}
-    return lambda values, _states: (0, 0) if ends <= values.keys() else NOTHING
 
 
 def _shares(values: Flat, states: Flat) -> Held:
@@ -100,9 +86,5 @@ DERIVED: dict[str, Callable[[Flat, Flat], Held]] = {
     "hostname": _hostname,
     "process_utilization": _shares,
     "monitoring": _monitored,
-    "fan_rpm": _rpm,
-    "fan_least": _window("fan.min_speed_percent", 0),
-    "fan_most": _window("fan.max_speed_percent", 100),
-    "graphics_offset": _offset("graphics"),
-    "memory_offset": _offset("memory"),
+    "workload_offered": _offered,
 }

@@ -88,7 +88,12 @@ def _of_field_id(asked: Asked, answer: Answer, known: list[Any]) -> Iterator[Tol
     number, scope = arguments.get("fieldId"), arguments.get("scopeId", 0)
     for entry in known:
         if entry.id == number and entry.scope in (None, scope):
-            yield from _one(entry.field, asked, answer, answer.out.get("value"))
+            yield from _one(entry.field, asked, answer, _held(answer.out.get("value"), entry.per))
+
+
+def _held(value: Any, per: int) -> Any:
+    """A double as the field holds it; one that lies between two numbers of the field stays what it is."""
+    return int(value * per) if isinstance(value, float) and (value * per).is_integer() else value
 
 
 def _of_table(asked: Asked, answer: Answer) -> Iterator[Told | Refusal]:

@@ -119,6 +119,20 @@ def _rpm(made: Keys, said: Told, told: Telling) -> None:
         made.put("fan.max_speed_rpm", -(-said.value * 100 // duty.value), said)
 
 
+def _speed(made: Keys, said: Told, _: Telling) -> None:
+    """The speed of the first fan: where the driver's curve has it, for all that is known."""
+    if 0 <= said.value <= 100:
+        made.put("fan.speed_percent", str(said.value), said)
+
+
+def _shifted(key: str) -> Callable[[Keys, Told, Telling], None]:
+    def inverse(made: Keys, said: Told, _: Telling) -> None:
+        if -(2**31) <= said.value < 2**31:
+            made.put(key, said.value, said)
+
+    return inverse
+
+
 def _throttle(made: Keys, said: Told, told: Telling) -> None:
     """The event reasons: those that are active, and those that the board does not have."""
     supported = told.get("clocks_throttle_reasons.supported_mask")
@@ -174,7 +188,9 @@ _INVERSES: tuple[tuple[str, Callable[[Keys, Told, Telling], None]], ...] = (
     ("power.workload_profiles.supported", _offered), ("power.workload_profiles.requested", _requested),
     ("clocks_throttle_reasons.mask", _throttle), ("clocks_throttle_reasons.supported_mask", _supported),
     ("fabric.health_mask", _health_mask), ("fabric.health_summary", _health_summary),
-    ("mig.max_devices", _number("mig.max_gpu_instances")), ("hostname", _hostname), ("fan.speed_rpm", _rpm),
+    ("mig.max_devices", _number("mig.max_gpu_instances")), ("hostname", _hostname), ("fan.speed_percent", _speed),
+    ("fan.speed_rpm", _rpm), ("clocks.offsets.graphics.set_mhz", _shifted("clocks.offsets.graphics.set_mhz")),
+    ("clocks.offsets.memory.set_mhz", _shifted("clocks.offsets.memory.set_mhz")),
     ("fan.min_speed_percent", _number("fan.min_speed_percent", 100)), ("fan.max_speed_percent", _number("fan.max_speed_percent", 100)),
 )  # fmt: skip
 """Derived field -> what turns it back, in the order in which they lean on each other."""

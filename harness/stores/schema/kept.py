@@ -16,8 +16,6 @@ _PATTERNS = (("idle", 0), ("busy", 1), ("burst", 2), ("steady", 3))
 
 DEVICE: tuple[Key, ...] = (
     Key("excluded", "flag"), Key("draining", "flag"), Key("removed", "flag"),
-    Key("fan.controls", "fan_controls"),
-    Key("power.smoothing.active_profile", "preset"), Key("power.smoothing.profiles", "presets"),
     Key("mig.supported_profiles", "mappings"), Key("mig.gpu_instances", "mappings"), Key("mig.instances", "mappings"),
     Key("virtualization.vgpu", "mapping"),
     Key("nvlink_error.rate", "fraction"), Key("nvlink_error.links", "links"),
