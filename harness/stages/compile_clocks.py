@@ -19,32 +19,29 @@ LOCKS: Mapping[str, tuple[str, ...]] = {"graphics": ("graphics", "sm"), "memory"
 """What is locked -> the clocks that follow (ledger I14, I15)."""
 _FIRST = {"graphics": "volta", "memory": "ampere"}
 """The oldest architecture whose clocks can be locked (nvml.h, nvmlDeviceSetGpuLockedClocks, nvmlDeviceSetMemoryLockedClocks)."""
-_APPLICATIONS = tuple(f"clocks.{domain}_app{which}" for domain in ("graphics", "memory") for which in ("", "_default"))
+_LOCK_OF = {domain: name for name, domains in LOCKS.items() for domain in domains}
 
 
-def tuned(values: Values) -> dict[str, Any]:
-    """``values`` with the current clocks inside the ranges the board is locked into, never above a maximum (ledger I14, I15), and those that the board
-    would have without (``clocks.unlocked``); an applications clock of 0 is none (I07, I08)."""
-    found = {key: value for key, value in values.items() if value != 0 or key not in _APPLICATIONS}
-    for name, domains in LOCKS.items():
-        limits = values.get(f"clocks.locked_{name}") or {}
-        for domain in domains:
-            current, most = values.get(f"clocks.{domain}_current"), values.get(f"clocks.{domain}_max")
-            if current is None:
-                continue
-            found[f"clocks.unlocked.{domain}"] = int(current)
-            if limits:
-                clock = min(max(int(current), int(limits["min_mhz"])), int(limits["max_mhz"]))
-                found[f"clocks.{domain}_current"] = clock if most is None else min(clock, int(most))
-    return found
+def _current(domain: str) -> Callable[[Values, States], FieldValue]:
+    """A current clock inside the range the board is locked into, never above its maximum (ledger I14, I15)."""
+
+    def made(values: Values, states: States) -> FieldValue:
+        clock, most = values.get(f"clocks.{domain}_current"), values.get(f"clocks.{domain}_max")
+        limits = values.get(f"clocks.locked_{_LOCK_OF[domain]}")
+        if clock is None or not limits:
+            return _unlocked(domain)(values, states)
+        clock = min(max(int(clock), int(limits["min_mhz"])), int(limits["max_mhz"]))
+        return FieldValue(clock if most is None else min(clock, int(most)))
+
+    return made
 
 
 def _unlocked(domain: str) -> Callable[[Values, States], FieldValue]:
     """A current clock as it is where nothing locks it."""
 
     def made(values: Values, _: States) -> FieldValue:
-        clock = values.get(f"clocks.unlocked.{domain}")
-        return _ABSENT if clock is None else FieldValue(clock)
+        clock = values.get(f"clocks.{domain}_current")
+        return _ABSENT if clock is None else FieldValue(int(clock))
 
     return made
 
@@ -53,7 +50,7 @@ def _locked(name: str, end: int) -> Callable[[Values, States], FieldValue]:
     """An end of the range a board with such a clock is locked into; boards that are too old to be locked have none."""
 
     def made(values: Values, _: States) -> FieldValue:
-        if values.get(f"clocks.unlocked.{name}") is None or compile_defaults.older(values, _FIRST[name]):
+        if values.get(f"clocks.{name}_current") is None or compile_defaults.older(values, _FIRST[name]):
             return _ABSENT
         limits = values.get(f"clocks.locked_{name}")
         return FieldValue(UNLOCKED[end] if not limits else int(limits[("min_mhz", "max_mhz")[end]]))
@@ -89,7 +86,8 @@ def _monitor(values: Values, _: States) -> FieldValue:
 
 
 DERIVATIONS: Mapping[str, Callable[[Values, States], FieldValue]] = {
-    **{f"unlocked_{domain}": _unlocked(domain) for domain in ("graphics", "sm", "memory")},
+    **{f"current_{domain}": _current(domain) for domain in _LOCK_OF},
+    **{f"unlocked_{domain}": _unlocked(domain) for domain in _LOCK_OF},
     **{f"locked_{name}_{word}": _locked(name, end) for name in LOCKS for end, word in enumerate(("min", "max"))},
     **{f"envelope_{name}_{end.__name__}": _envelope(name, end) for name in LOCKS for end in (min, max)},
     **{f"{domain}_offset": _offset(domain) for domain in ("graphics", "memory")},
@@ -97,7 +95,7 @@ DERIVATIONS: Mapping[str, Callable[[Values, States], FieldValue]] = {
 }
 """Name in ``from`` of ``mocklib/tables/fields.yaml`` -> what makes the field."""
 STATE_KEYS: Mapping[str, str] = {
-    **{f"clocks.unlocked.{domain}_mhz": f"clocks.{domain}_current" for domain in ("graphics", "sm", "memory")},
+    **{f"clocks.unlocked.{domain}_mhz": f"clocks.{domain}_current" for domain in _LOCK_OF},
     **{f"clocks.envelope.{name}_{end}_mhz": "supported_clocks.memory_clocks" for name in LOCKS for end in ("min", "max")},
 }
 """Field -> the key whose state it answers."""

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
-from harness.stages import compile_clocks, compile_defaults, compile_derived
+from harness.stages import compile_defaults, compile_derived
 from harness.stores.profiles import Device
 from harness.stores.schema import codec, keys
 from harness.words.errors import InputError
@@ -15,6 +15,8 @@ from mocklib import fields
 from mocklib.image import FieldValue, Pages
 
 NOT_SUPPORTED = 3
+NONE_AT_ZERO = frozenset(f"clocks.{domain}_app{which}" for domain in ("graphics", "memory") for which in ("", "_default"))
+"""Clocks of which 0 says that the board has none (ledger I07, I08)."""
 
 
 def device_fields(device: Device, index: int) -> dict[str, FieldValue]:
@@ -31,7 +33,7 @@ def device_fields(device: Device, index: int) -> dict[str, FieldValue]:
 
 def apart(device: Device, index: int) -> tuple[dict[str, FieldValue], dict[str, InputError]]:
     """The fields as of ``device_fields``, and those that cannot be compiled, by name, with why."""
-    values = compile_clocks.tuned(device.values)
+    values = dict(device.values)
     number = values.get("index", index)
     values.setdefault("minor_number", number)
     values.setdefault("uuid", f"GPU-4d4f434b-0000-0000-0000-{number:012d}")
@@ -83,6 +85,8 @@ def value_of(name: str, values: Mapping[str, Any]) -> Any:
     """NVML's value of the key ``name``: as given, else by default; None where it answers NOT_SUPPORTED."""
     key = keys.device_keys()[name]
     given = values.get(name)
+    if given == 0 and name in NONE_AT_ZERO:
+        return None
     if given is None:
         given = compile_defaults.default(name, values)
         if given is None:
@@ -96,5 +100,5 @@ def architecture(device: Device) -> int | None:
     """NVML's number of the device's architecture; None where the profile does not tell it."""
     name = "architecture"
     field = fields.device_fields()[name]
-    value = _field(name, field, compile_clocks.tuned(device.values), device.states).value
+    value = _field(name, field, device.values, device.states).value
     return value if isinstance(value, int) else None

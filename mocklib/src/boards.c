@@ -1,66 +1,5 @@
-/* Handlers that no row of the tables can say: several fans, sensors, firmware parts, and switches whose meaning hangs on another argument. */
+/* Handlers that no row of the tables can say: sensors, firmware parts, and switches whose meaning hangs on another argument. */
 #include "nvp.h"
-
-/* A fan past the board's count is no fan; fields hold one speed, that of the first (ledger H02). */
-static nvmlReturn_t fan_check(const struct nvp_device *device, unsigned int fan)
-{
-    uint64_t count;
-    const nvmlReturn_t code = nvp_number(device, NVP_F_fan_count, &count);
-    if (code != NVML_SUCCESS)
-        return code;
-    if (count == 0)
-        return NVML_ERROR_NOT_SUPPORTED;
-    return fan < count ? NVML_SUCCESS : NVML_ERROR_INVALID_ARGUMENT;
-}
-
-static nvmlReturn_t fan_number(const struct nvp_device *device, unsigned int fan, unsigned int id, unsigned int *number)
-{
-    uint64_t value;
-    nvmlReturn_t code = fan_check(device, fan);
-    if (code == NVML_SUCCESS)
-        code = nvp_number(device, id, &value);
-    if (code == NVML_SUCCESS)
-        *number = (unsigned int)value;
-    return code;
-}
-
-nvmlReturn_t nvp_h_fan_speed_v2(const struct nvp_device *device, unsigned int fan, unsigned int *speed)
-{
-    return fan_number(device, fan, NVP_F_fan_speed_percent, speed);
-}
-
-nvmlReturn_t nvp_h_target_fan_speed(const struct nvp_device *device, unsigned int fan, unsigned int *target)
-{
-    return fan_number(device, fan, NVP_F_fan_target_speed_percent, target);
-}
-
-nvmlReturn_t nvp_h_fan_speed_rpm(const struct nvp_device *device, nvmlFanSpeedInfo_t *fan_speed)
-{
-    return fan_number(device, fan_speed->fan, NVP_F_fan_speed_rpm, &fan_speed->speed);
-}
-
-/* Offsets of the graphics and memory clocks, in the one P-state that is modelled (ledger I11, I17). */
-nvmlReturn_t nvp_h_clock_offsets(const struct nvp_device *device, nvmlClockOffset_t *info)
-{
-    static const uint16_t graphics[] = {NVP_F_performance_state, NVP_F_clocks_offsets_graphics_set_mhz, NVP_F_clocks_offsets_graphics_min_mhz,
-                                        NVP_F_clocks_offsets_graphics_max_mhz};
-    static const uint16_t memory[] = {NVP_F_performance_state, NVP_F_clocks_offsets_memory_set_mhz, NVP_F_clocks_offsets_memory_min_mhz,
-                                      NVP_F_clocks_offsets_memory_max_mhz};
-    uint64_t values[4];
-    if ((unsigned int)info->type >= NVML_CLOCK_COUNT || ((unsigned int)info->pstate > NVML_PSTATE_15 && info->pstate != NVML_PSTATE_UNKNOWN))
-        return NVML_ERROR_INVALID_ARGUMENT;
-    if (info->type != NVML_CLOCK_GRAPHICS && info->type != NVML_CLOCK_MEM)
-        return NVML_ERROR_NOT_SUPPORTED;
-    const nvmlReturn_t code = nvp_resolve(device, info->type == NVML_CLOCK_MEM ? memory : graphics, 4, values);
-    if (code != NVML_SUCCESS)
-        return code;
-    if ((uint64_t)info->pstate != values[0])
-        return NVML_ERROR_NOT_SUPPORTED;
-    info->clockOffsetMHz = (int)values[1];
-    info->minClockOffsetMHz = (int)values[2];
-    info->maxClockOffsetMHz = (int)values[3];
-    return NVML_SUCCESS;
-}
 
 /* One sensor, the GPU's own (ledger G01); sensor 15 means all of them (nvml.h, NVML_THERMAL_TARGET_ALL). */
 nvmlReturn_t nvp_h_thermal_settings(const struct nvp_device *device, unsigned int sensor, nvmlGpuThermalSettings_t *settings)
@@ -92,22 +31,6 @@ nvmlReturn_t nvp_h_bridge_chip(const struct nvp_device *device, nvmlBridgeChipHi
     hierarchy->bridgeCount = 1;
     hierarchy->bridgeChipInfo[0].type = (nvmlBridgeChipType_t)values[0];
     hierarchy->bridgeChipInfo[0].fwVersion = (unsigned int)values[1];
-    return NVML_SUCCESS;
-}
-
-/* Masks of 8 words each.  A board that says what it asked for and not what it offers leaves that mask as the caller had it. */
-nvmlReturn_t nvp_h_workload_profiles(const struct nvp_device *device, nvmlWorkloadPowerProfileCurrentProfiles_t *profiles)
-{
-    nvmlMask255_t supported, requested, enforced;
-    nvmlReturn_t code = nvp_array(device, NVP_F_power_workload_profiles_requested, &requested, sizeof requested);
-    if (code == NVML_SUCCESS)
-        code = nvp_array(device, NVP_F_power_workload_profiles_enforced, &enforced, sizeof enforced);
-    if (code != NVML_SUCCESS)
-        return code;
-    if (nvp_array(device, NVP_F_power_workload_profiles_supported, &supported, sizeof supported) == NVML_SUCCESS)
-        profiles->perfProfilesMask = supported;
-    profiles->requestedProfilesMask = requested;
-    profiles->enforcedProfilesMask = enforced;
     return NVML_SUCCESS;
 }
 

@@ -65,7 +65,6 @@ def devices(document: Mapping[str, Any]) -> list[tuple[Flat, Flat]]:
         if (document.get("nvlink") or {}).get("c2c_enabled") is not None:
             values["nvlink.c2c_enabled"] = document["nvlink"]["c2c_enabled"]
         values |= expect_topology.of_node(document)
-        expect_tuning.tune(values)
         values.setdefault("minor_number", device["index"])
         values.setdefault("uuid", f"GPU-4d4f434b-0000-0000-0000-{device['index']:012d}")
         merged.append((values, {**inherited, **(device.get("states") or {})}))
@@ -102,7 +101,7 @@ def _field(name: str, definition: tables.FieldDef, values: Flat, states: Flat) -
     given = values.get(name)
     if given is None:
         given = _default(name, values)
-    if given is None or given == "N/A":
+    if given is None or given == "N/A" or (given == 0 and name in expect_tuning.NONE_AT_ZERO):
         return NOTHING
     return _held(name, definition, given)
 

@@ -8,6 +8,7 @@ from typing import Any
 from tests.parity.expect_reference import AGES, CODES, NOTHING, Flat, Held, since
 
 NO_FAN_DUTY, ANY_CLOCK = (1 << 32) - 1, (1 << 32) - 1
+NONE_AT_ZERO = ("clocks.graphics_app", "clocks.graphics_app_default", "clocks.memory_app", "clocks.memory_app_default")
 SMOOTHED = ("percent_tmp_floor", "ramp_up_rate_mw_per_s", "ramp_down_rate_mw_per_s", "ramp_down_hysteresis_ms")
 
 
@@ -16,32 +17,32 @@ def before(values: Flat, age: str) -> bool:
     return since(values, AGES[0]) and not since(values, age)
 
 
-def tune(values: Flat) -> None:
-    """I14, I15: the current clocks inside the range they are locked into, never above their maximum.  I07, I08: an applications clock of 0 is none."""
-    for key in [key for key in values if key.startswith("clocks.") and "_app" in key and values[key] == 0]:
-        del values[key]
-    for key, domains in (("graphics", ("graphics", "sm")), ("memory", ("memory",))):
-        limits: dict[str, int] = values.get(f"clocks.locked_{key}") or {}
-        for domain in (domain for domain in domains if f"clocks.{domain}_current" in values):
-            clock = f"clocks.{domain}_"
-            values[f"free {domain}"] = values[f"{clock}current"]
-            if limits:
-                inside = sorted((limits["min_mhz"], values[f"{clock}current"], limits["max_mhz"]))[1]
-                values[f"{clock}current"] = min(inside, values.get(f"{clock}max", inside))
-
-
 def _free(domain: str) -> Callable[[Flat, Flat], Held]:
     def made(values: Flat, states: Flat) -> Held:
         if f"clocks.{domain}_current" in states:
             return CODES[states[f"clocks.{domain}_current"]], None
-        return (0, values[f"free {domain}"]) if f"free {domain}" in values else NOTHING
+        return (0, values[f"clocks.{domain}_current"]) if f"clocks.{domain}_current" in values else NOTHING
+
+    return made
+
+
+def _current(domain: str) -> Callable[[Flat, Flat], Held]:
+    """I14, I15: inside the range it is locked into, never above its maximum."""
+
+    def made(values: Flat, _states: Flat) -> Held:
+        limits: dict[str, int] = values.get(f"clocks.locked_{'memory' if domain == 'memory' else 'graphics'}") or {}
+        code, clock = _free(domain)(values, {})
+        if code or not limits:
+            return code, clock
+        inside = sorted((limits["min_mhz"], clock, limits["max_mhz"]))[1]
+        return 0, min(inside, values.get(f"clocks.{domain}_max", inside))
 
     return made
 
 
 def _lock(name: str, first: str, end: str) -> Callable[[Flat, Flat], Held]:
     def made(values: Flat, _states: Flat) -> Held:
-        if f"free {name}" not in values or before(values, first):
+        if f"clocks.{name}_current" not in values or before(values, first):
             return NOTHING
         limits: dict[str, int] = values.get(f"clocks.locked_{name}") or {"min_mhz": 0, "max_mhz": ANY_CLOCK}
         return 0, limits[f"{end}_mhz"]
@@ -136,6 +137,7 @@ def _floor(values: Flat) -> int | None:
 
 
 DERIVED: dict[str, Callable[[Flat, Flat], Held]] = {
+    **{f"current_{domain}": _current(domain) for domain in ("graphics", "sm", "memory")},
     **{f"unlocked_{domain}": _free(domain) for domain in ("graphics", "sm", "memory")},
     **{f"locked_{name}_{end}": _lock(name, first, end) for name, first in (("graphics", "volta"), ("memory", "ampere")) for end in ("min", "max")},
     **{f"envelope_{name}_{end}": _end(name, end == "max") for name in ("graphics", "memory") for end in ("min", "max")},

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from harness.stages import compile_derived
-from harness.stages.answers import inverting_lists
+from harness.stages.answers import inverting_lists, inverting_tuning
 from harness.stores.schema import codec, keys
 from harness.words.errors import InputError
 from harness.words.state import State
@@ -88,12 +88,6 @@ def _monitoring(made: Keys, said: Told, _: Telling) -> None:
         made.put("monitoring", bool(said.value), said)
 
 
-def _smoothing(made: Keys, said: Told, _: Telling) -> None:
-    if said.value in (0, 1):
-        made.put("power.smoothing.supported", True, said)
-        made.put("power.smoothing.state", "enabled" if said.value else "disabled", said)
-
-
 def _bits(mask: bytes) -> list[int]:
     number = int.from_bytes(mask, "little")
     return [bit for bit in range(min(number.bit_length(), 255)) if number >> bit & 1]
@@ -110,27 +104,6 @@ def _requested(made: Keys, said: Told, _: Telling) -> None:
 def _hostname(made: Keys, said: Told, _: Telling) -> None:
     if len(said.value) <= 63 and re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?", said.value, re.ASCII):
         made.put("hostname", said.value, said)
-
-
-def _rpm(made: Keys, said: Told, told: Telling) -> None:
-    """The tachometer at 100 %: the least that gives the reading at the duty cycle; fans that stand still say nothing of it."""
-    duty = told.get("fan.speed_percent")
-    if duty is not None and not duty.code and 0 < duty.value <= 100 and 0 <= said.value < 2**24:
-        made.put("fan.max_speed_rpm", -(-said.value * 100 // duty.value), said)
-
-
-def _speed(made: Keys, said: Told, _: Telling) -> None:
-    """The speed of the first fan: where the driver's curve has it, for all that is known."""
-    if 0 <= said.value <= 100:
-        made.put("fan.speed_percent", str(said.value), said)
-
-
-def _shifted(key: str) -> Callable[[Keys, Told, Telling], None]:
-    def inverse(made: Keys, said: Told, _: Telling) -> None:
-        if -(2**31) <= said.value < 2**31:
-            made.put(key, said.value, said)
-
-    return inverse
 
 
 def _throttle(made: Keys, said: Told, told: Telling) -> None:
@@ -184,14 +157,11 @@ def _health_summary(made: Keys, said: Told, _: Telling) -> None:
 _INVERSES: tuple[tuple[str, Callable[[Keys, Told, Telling], None]], ...] = (
     ("pci.bus_id", _bus_id), ("pci.bus_id_legacy", _bus_id_legacy), ("pci.domain", _pci), ("pci.bus", _pci), ("pci.device", _pci),
     ("memory.v1_used_bytes", _used), ("power.current_draw_mw", _number("power.current_draw_mw")),
-    ("power.smoothing.enabled", _smoothing), ("monitoring", _monitoring),
+    ("monitoring", _monitoring),
     ("power.workload_profiles.supported", _offered), ("power.workload_profiles.requested", _requested),
     ("clocks_throttle_reasons.mask", _throttle), ("clocks_throttle_reasons.supported_mask", _supported),
     ("fabric.health_mask", _health_mask), ("fabric.health_summary", _health_summary),
-    ("mig.max_devices", _number("mig.max_gpu_instances")), ("hostname", _hostname), ("fan.speed_percent", _speed),
-    ("fan.speed_rpm", _rpm), ("clocks.offsets.graphics.set_mhz", _shifted("clocks.offsets.graphics.set_mhz")),
-    ("clocks.offsets.memory.set_mhz", _shifted("clocks.offsets.memory.set_mhz")),
-    ("fan.min_speed_percent", _number("fan.min_speed_percent", 100)), ("fan.max_speed_percent", _number("fan.max_speed_percent", 100)),
+    ("mig.max_devices", _number("mig.max_gpu_instances")), ("hostname", _hostname), *inverting_tuning.INVERSES,
 )  # fmt: skip
 """Derived field -> what turns it back, in the order in which they lean on each other."""
 _TOLD = frozenset(("pci.bus_id", "memory.v1_used_bytes", "clocks_throttle_reasons.mask", "fabric.health_mask", "fabric.health_summary",
