@@ -297,8 +297,9 @@ class Call:
         for key, value in self.given.items():
             owner, _, member = key.partition(".")
             if owner == param and member and member != "version":
+                *within, last = member.split(".")
                 try:
-                    setattr(made, member, _encoded(value) if isinstance(value, str) else value)
+                    setattr(functools.reduce(getattr, within, made), last, _encoded(value) if isinstance(value, str) else value)
                 except AttributeError:
                     raise BindingError(f"{self.name}: {param} has no member {member!r}") from None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from mocklib import fields as tables
@@ -14,12 +14,12 @@ from mocklib.structs import as_bytes, constants, structs
 ANY_SCOPE = 0xFFFFFFFF
 NO_FIELD = 0xFFFF
 NO_ARGUMENT = 0xFF
-CHECKS = ("status", "range", "list", "mode", "mask_within", "equals", "differs", "index")
+CHECKS = ("status", "range", "list", "mode", "mask_within", "equals", "differs", "index", "below", "pair")
 ACTS = ("set", "copy", "zero", "clamp", "set_mode", "rebase", "restore", "set_item", "set_text", "mask_or", "mask_clear", "mask_set", "set_motion",
-        "set_mark", "adopt")  # fmt: skip
+        "set_mark", "adopt", "follow", "set_among", "share", "arbitrate")  # fmt: skip
 OPS = {name: number for number, name in enumerate((*CHECKS, *ACTS))}
 """Steps of setter programs, in the order of their NVP_STEP numbers."""
-STEP_KEYS = frozenset({"check", "argument", "index", "field", "low", "high", "from", "value", "code", "mode", "rate", "when", *ACTS})
+STEP_KEYS = frozenset({"check", "argument", "index", "field", "low", "high", "from", "value", "code", "mode", "rate", "when", "of", "times", "among", "count", "by", "per", *ACTS})
 
 
 def field_index(name: str, where: str, *, of_node: bool = False) -> int:
@@ -124,7 +124,9 @@ def _step(program: str, entry: dict[str, Any]) -> dict[str, int]:
         return NO_FIELD if name is None else field_index(name, where, of_node=of_node)
 
     rate = entry.get("rate")
-    low = {"copy": entry.get("from"), "adopt": entry.get("from", entry.get("adopt")), "set_motion": rate if isinstance(rate, str) else None}
+    if op == "share":
+        return _share(entry, number)
+    low = {**dict.fromkeys(("copy", "follow", "arbitrate"), entry.get("from")), "adopt": entry.get("from", entry.get("adopt")), "set_motion": rate if isinstance(rate, str) else None}
     mark = op == "set_mark"
     return {
         "op": OPS[op],
@@ -132,12 +134,21 @@ def _step(program: str, entry: dict[str, Any]) -> dict[str, int]:
         "index": int(entry.get("index", NO_ARGUMENT)),
         "field": number(entry.get("field") if op in CHECKS else None if op in {"set_mode", "set_mark"} else entry[op]),
         "low": number(low.get(op, entry.get("low"))),
-        "high": number(entry.get("high")),
+        "high": number(entry.get("of") if op == "arbitrate" else entry.get("high")),
         "code": int(entry.get("code", 2 if op == "set_text" else 0)),
         "mode": _bit(tables.MARKS, entry["set_mark"], where) if mark else _bit(tables.MODES, entry.get("set_mode", entry.get("mode")), where),
-        "value": int(rate) & 0xFFFFFFFFFFFFFFFF if isinstance(rate, int) else int(entry.get("value", 0)),
+        "value": int(rate) & 0xFFFFFFFFFFFFFFFF if isinstance(rate, int) else int(entry.get("value", entry.get("count", 0))),
         **_when(entry, where, of_node=of_node),
     }
+
+
+def _share(entry: dict[str, Any], number: Callable[[Any], int]) -> dict[str, int]:
+    """A product of fields, one of them chosen by another."""
+    return {
+        "op": OPS["share"], "argument": NO_ARGUMENT, "index": int(entry["count"]), "field": number(entry["share"]), "low": number(entry["of"]),
+        "high": number(entry["times"]), "code": number(entry["among"]), "mode": number(entry["by"]), "value": int(entry["per"]),
+        "when_field": NO_FIELD, "when_argument": NO_ARGUMENT, "when_value": 0,
+    }  # fmt: skip
 
 
 def programs(given: dict[str, list[dict[str, Any]]] | None) -> tuple[bytes, bytes, int, int]:

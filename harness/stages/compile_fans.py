@@ -90,5 +90,5 @@ DERIVATIONS: Mapping[str, Callable[[Values, States], FieldValue]] = {
     "fan_most": _window("fan.max_speed_percent", 100),
 }
 """Name in ``from`` of ``mocklib/tables/fields.yaml`` -> what makes the field."""
-STATE_KEYS: Mapping[str, str] = {"fan.speed_rpm": "fan.max_speed_rpm", "fan.curve_percent": "fan.speed_percent"}
+STATE_KEYS: Mapping[str, str] = {"fan.speed_rpm": "fan.max_speed_rpm", "fan.curve_percent": "fan.speed_percent", "fan.policies": "fan.count", "fan.duties": "fan.count"}
 """Field -> the key whose state it answers."""

@@ -302,6 +302,8 @@ nvmlReturn_t nvp_check_steps(const struct nvp_run *run, const struct nvp_program
 void nvp_act_steps(const struct nvp_run *run, const struct nvp_program *program);
 nvmlReturn_t nvp_step_check(const struct nvp_run *run, const struct nvp_step *step);
 void nvp_step_act(const struct nvp_run *run, const struct nvp_step *step);
+void nvp_step_follow(const struct nvp_run *run, const struct nvp_step *step);
+void nvp_set_number(unsigned char *half, unsigned int id, uint64_t value);
 bool nvp_step_holds(const struct nvp_run *run, const struct nvp_step *step);
 extern const uint16_t nvp_device_rooms[NVP_DEVICE_FIELD_COUNT];
 extern const uint16_t nvp_system_rooms[NVP_SYSTEM_FIELD_COUNT];

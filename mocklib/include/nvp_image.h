@@ -80,22 +80,28 @@
 #define NVP_STEP_CHECK_EQUALS 5
 #define NVP_STEP_CHECK_DIFFERS 6
 #define NVP_STEP_CHECK_INDEX 7
-#define NVP_STEP_SET 8
-#define NVP_STEP_COPY 9
-#define NVP_STEP_ZERO 10
-#define NVP_STEP_CLAMP 11
-#define NVP_STEP_SET_MODE 12
-#define NVP_STEP_REBASE 13
-#define NVP_STEP_RESTORE 14
-#define NVP_STEP_SET_ITEM 15
-#define NVP_STEP_SET_TEXT 16
-#define NVP_STEP_MASK_OR 17
-#define NVP_STEP_MASK_CLEAR 18
-#define NVP_STEP_MASK_SET 19
-#define NVP_STEP_SET_MOTION 20
-#define NVP_STEP_SET_MARK 21
-#define NVP_STEP_ADOPT 22
-#define NVP_STEP_COUNT 23
+#define NVP_STEP_CHECK_BELOW 8
+#define NVP_STEP_CHECK_PAIR 9
+#define NVP_STEP_SET 10
+#define NVP_STEP_COPY 11
+#define NVP_STEP_ZERO 12
+#define NVP_STEP_CLAMP 13
+#define NVP_STEP_SET_MODE 14
+#define NVP_STEP_REBASE 15
+#define NVP_STEP_RESTORE 16
+#define NVP_STEP_SET_ITEM 17
+#define NVP_STEP_SET_TEXT 18
+#define NVP_STEP_MASK_OR 19
+#define NVP_STEP_MASK_CLEAR 20
+#define NVP_STEP_MASK_SET 21
+#define NVP_STEP_SET_MOTION 22
+#define NVP_STEP_SET_MARK 23
+#define NVP_STEP_ADOPT 24
+#define NVP_STEP_FOLLOW 25
+#define NVP_STEP_SET_AMONG 26
+#define NVP_STEP_SHARE 27
+#define NVP_STEP_ARBITRATE 28
+#define NVP_STEP_COUNT 29
 
 #define NVP_NO_ARGUMENT 0xff
 
@@ -241,7 +247,8 @@ struct nvp_program {
 };
 
 /* One step of a setter program; a failed check answers code.  Done only where when_field, or the argument when_argument, is when_value; index: the
- * argument that says which item. */
+ * argument that says which item.  Of NVP_STEP_SHARE, code is the first field of those that may be chosen among, index how many there are, and mode
+ * the field that chooses. */
 struct nvp_step {
     uint8_t op;
     uint8_t argument;

@@ -17,7 +17,7 @@ static void mark(unsigned char *half, unsigned int id, bool overridden)
 }
 
 /* A field takes a value of its own: constant and there. */
-static void set(unsigned char *half, unsigned int id, uint64_t value)
+void nvp_set_number(unsigned char *half, unsigned int id, uint64_t value)
 {
     struct nvp_field *field = field_at(half, id);
     NVP_STORE(&field->value, value);
@@ -43,9 +43,9 @@ static void clamp(const struct nvp_run *run, const struct nvp_step *step)
     if (!value_of(run, run->half, step->field, &value))
         return;
     if (value_of(run, run->half, step->low, &bound) && value < bound)
-        set(run->half, step->field, bound);
+        nvp_set_number(run->half, step->field, bound);
     if (value_of(run, run->half, step->high, &bound) && value > bound)
-        set(run->half, step->field, bound);
+        nvp_set_number(run->half, step->field, bound);
 }
 
 /* The motion that a field has, or that is kept for it (moves in fields.yaml); NULL for any other. */
@@ -79,7 +79,7 @@ static void set_motion(const struct nvp_run *run, const struct nvp_step *step, u
         return;
     if (step->low != NVP_NO_FIELD && !value_of(run, run->half, step->low, &rate))
         return;
-    set(run->half, step->field, value);
+    nvp_set_number(run->half, step->field, value);
     NVP_STORE(&motion->start_ns, nvp_now_ns());
     NVP_STORE(&motion->rate, (int64_t)rate);
     NVP_STORE(&field_at(run->half, step->field)->kind, (uint8_t)NVP_RAMP);
@@ -151,7 +151,7 @@ static void adopt(const struct nvp_run *run, const struct nvp_step *step)
     if (run->old == NULL || !value_of(run, run->old, step->low, &value))
         return;
     if (!value_of(run, run->half, step->field, &now) || now != value)
-        set(run->half, step->field, value);
+        nvp_set_number(run->half, step->field, value);
     if (step->mode) {
         NVP_STORE(&record->modes, value ? record->modes | step->mode : record->modes & ~step->mode);
         NVP_STORE(&record->odd, ~(record->modes << 24));
@@ -230,14 +230,14 @@ void nvp_step_act(const struct nvp_run *run, const struct nvp_step *step)
         return;
     switch (step->op) {
     case NVP_STEP_SET:
-        set(run->half, step->field, argument);
+        nvp_set_number(run->half, step->field, argument);
         break;
     case NVP_STEP_COPY:
         if (value_of(run, run->half, step->low, &value))
-            set(run->half, step->field, value);
+            nvp_set_number(run->half, step->field, value);
         break;
     case NVP_STEP_ZERO:
-        set(run->half, step->field, 0);
+        nvp_set_number(run->half, step->field, 0);
         break;
     case NVP_STEP_CLAMP:
         clamp(run, step);
@@ -253,6 +253,12 @@ void nvp_step_act(const struct nvp_run *run, const struct nvp_step *step)
         break;
     case NVP_STEP_ADOPT:
         adopt(run, step);
+        break;
+    case NVP_STEP_FOLLOW:
+    case NVP_STEP_SET_AMONG:
+    case NVP_STEP_SHARE:
+    case NVP_STEP_ARBITRATE:
+        nvp_step_follow(run, step);
         break;
     case NVP_STEP_SET_ITEM:
     case NVP_STEP_SET_TEXT:

@@ -85,3 +85,15 @@ nvmlReturn_t nvp_h_fan_policy(const struct nvp_device *device, unsigned int fan,
         *policy = item;
     return code;
 }
+
+/* Back under the curve, or manual at the speed it has (ledger H10). */
+nvmlReturn_t nvp_h_set_fan_policy(const struct nvp_device *device, unsigned int fan, nvmlFanControlPolicy_t policy)
+{
+    uint64_t unused;
+    const nvmlReturn_t code = nvp_number(device, NVP_F_fan_duties, &unused);
+    if (code != NVML_SUCCESS)
+        return code;
+    if (policy > NVML_FAN_POLICY_MANUAL)
+        return NVML_ERROR_INVALID_ARGUMENT;
+    return nvp_run_number(device, policy == NVML_FAN_POLICY_MANUAL ? NVP_P_fan_manual : NVP_P_fan_curve, fan);
+}

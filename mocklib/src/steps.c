@@ -13,11 +13,23 @@ static bool value_of(const struct nvp_run *run, unsigned int id, uint64_t *value
     return id != NVP_NO_FIELD && nvp_field_in(run->device, run->half, id, value) == NVML_SUCCESS;
 }
 
+/* The same for numbers with a sign. */
+static bool in_signed_range(const struct nvp_run *run, const struct nvp_step *step)
+{
+    const int64_t value = (int64_t)argument_of(run, step);
+    uint64_t bound;
+    if (value_of(run, step->low, &bound) && value < (int64_t)bound)
+        return false;
+    return !value_of(run, step->high, &bound) || value <= (int64_t)bound;
+}
+
 /* A bound that has a code is open (ledger F05); the step's own value is the least that is ever taken. */
 static bool in_range(const struct nvp_run *run, const struct nvp_step *step)
 {
     const uint64_t value = argument_of(run, step);
     uint64_t bound;
+    if (run->device != &nvp_node && step->low != NVP_NO_FIELD && nvp_device_types[step->low] == NVP_T_i64)
+        return in_signed_range(run, step);
     if (value < step->value || (value_of(run, step->low, &bound) && value < bound))
         return false;
     return !value_of(run, step->high, &bound) || value <= bound;
@@ -32,6 +44,26 @@ static bool in_list(const struct nvp_run *run, const struct nvp_step *step)
         memcpy(&item, items + i * sizeof item, sizeof item);
         if (item == argument_of(run, step))
             return true;
+    }
+    return false;
+}
+
+/* The argument is a memory clock of the clock table, and that of index one of its graphics clocks. */
+static bool in_pairs(const struct nvp_run *run, const struct nvp_step *step)
+{
+    const struct nvp_field *field = NVP_FIELD_AT(run->half, step->field);
+    const unsigned char *rows = nvp_data(run->device, run->half, field->value, field->extra);
+    const uint64_t graphics = step->index < run->count ? run->arguments[step->index].value : 0;
+    for (uint32_t i = 0; rows && i < field->extra / sizeof(struct nvp_memory_clock); i++) {
+        struct nvp_memory_clock row;
+        memcpy(&row, rows + i * sizeof row, sizeof row);
+        const unsigned char *clocks = nvp_data(run->device, run->half, row.graphics, (uint64_t)row.graphics_count * sizeof(uint32_t));
+        for (uint32_t k = 0; clocks && row.mhz == argument_of(run, step) && k < row.graphics_count; k++) {
+            uint32_t mhz;
+            memcpy(&mhz, clocks + k * sizeof mhz, sizeof mhz);
+            if (mhz == graphics)
+                return true;
+        }
     }
     return false;
 }
@@ -79,6 +111,8 @@ static nvmlReturn_t check_field(const struct nvp_run *run, const struct nvp_step
         holds = in_list(run, step);
     else if (step->op == NVP_STEP_CHECK_WITHIN)
         holds = within_mask(run, step);
+    else if (step->op == NVP_STEP_CHECK_PAIR)
+        holds = in_pairs(run, step);
     else if (step->op == NVP_STEP_CHECK_INDEX)
         holds = argument_of(run, step) < NVP_FIELD_AT(run->half, step->field)->extra / sizeof(uint32_t);
     return holds ? NVML_SUCCESS : (nvmlReturn_t)step->code;
@@ -93,9 +127,13 @@ nvmlReturn_t nvp_step_check(const struct nvp_run *run, const struct nvp_step *st
     case NVP_STEP_CHECK_LIST:
     case NVP_STEP_CHECK_WITHIN:
     case NVP_STEP_CHECK_INDEX:
+    case NVP_STEP_CHECK_PAIR:
         return step->field == NVP_NO_FIELD ? NVML_ERROR_UNKNOWN : check_field(run, step);
     case NVP_STEP_CHECK_RANGE:
         holds = in_range(run, step);
+        break;
+    case NVP_STEP_CHECK_BELOW:
+        holds = argument_of(run, step) < step->value;
         break;
     case NVP_STEP_CHECK_MODE:
         holds = (((const struct nvp_record *)(const void *)run->half)->modes & step->mode) != 0;

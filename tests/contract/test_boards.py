@@ -12,7 +12,7 @@ from tests.contract import boards
 
 NOT_SUPPORTED, INVALID = 3, 2
 FANS = (
-    ("nvmlDeviceGetFanSpeed_v2", "fan.speed_percent", "fan", "speed"),
+    ("nvmlDeviceGetFanSpeed_v2", "fan.curve_percent", "fan", "speed"),
     ("nvmlDeviceGetTargetFanSpeed", "fan.target_speed_percent", "fan", "targetSpeed"),
     ("nvmlDeviceGetFanSpeedRPM", "fan.speed_rpm", "fanSpeed.fan", "fanSpeed.speed"),
 )

@@ -13,6 +13,7 @@ from mocklib.image import FieldValue
 from tests.contract import boards
 
 STATUSES = (3, 4, 15, 26, 999)
+PARAMETERS = ("percent_tmp_floor", "ramp_up_rate_mw_per_s", "ramp_down_rate_mw_per_s", "ramp_down_hysteresis_ms")
 ROUTED_BY_DRIVER = {
     "clocks.memory_deferred_khz",
     "clocks_throttle_reasons.counters.hw_power_brake_slowdown_us",
@@ -39,7 +40,15 @@ ROUTED_BY_DRIVER = {
     "power.module.min_limit_mw",
     "power.module.power_state",
     "power.module.requested_limit_mw",
-    "power.smoothing.enabled",
+    "power.smoothing.active_profile",
+    "power.smoothing.admin_override",
+    "power.smoothing.ceiling_mw",
+    "power.smoothing.floor_mw",
+    "power.smoothing.immediate_ramp_down",
+    "power.smoothing.least_percent",
+    "power.smoothing.most_percent",
+    "power.smoothing.preset_count",
+    *(f"power.smoothing.profiles.{preset}.{name}" for preset in range(5) for name in PARAMETERS),
     "processes.graphics_listed",
     "recovery_action",
     "relaxed_ordering_mode",
@@ -55,6 +64,11 @@ ROUTED_BY_DRIVER = {
     "voltage.graphics_uv",
 }
 """Fields no function of the header gives: the driver's field ids and private slots do."""
+PROGRAMS_ALONE = {
+    *(f"clocks.locked_{name}.{end}_mhz" for name in ("graphics", "memory") for end in ("min", "max")),
+    *(f"clocks.unlocked.{domain}_mhz" for domain in ("graphics", "sm", "memory")),
+}
+"""Fields that setters read and write, from which readings follow."""
 Case = tuple[str, dict[str, Any], dict[str, str]]
 
 
@@ -149,4 +163,4 @@ def test_every_field_is_given_by_something() -> None:
     by_hand = {field for field in tables.device_fields() if field not in named}
     text = "".join(path.read_text(encoding="utf-8") for path in sorted(pathlib.Path(tables.HERE / "src").glob("*.c")))
     unread = sorted(field for field in by_hand if f"NVP_F_{field.replace('.', '_')}" not in text)
-    assert unread == sorted(ROUTED_BY_DRIVER)
+    assert unread == sorted(ROUTED_BY_DRIVER | PROGRAMS_ALONE)

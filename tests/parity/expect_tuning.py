@@ -83,7 +83,12 @@ def _fans(values: Flat) -> list[list[Any]]:
 
 
 def _of_fans(column: int) -> Callable[[Flat, Flat], Held]:
-    return lambda values, _states: (0, tuple(fan[column] for fan in _fans(values))) if _fans(values) else NOTHING
+    def made(values: Flat, states: Flat) -> Held:
+        if "fan.count" in states:
+            return CODES[states["fan.count"]], None
+        return (0, tuple(fan[column] for fan in _fans(values))) if _fans(values) else NOTHING
+
+    return made
 
 
 def _curve(values: Flat, states: Flat) -> Held:

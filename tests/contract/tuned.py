@@ -1,0 +1,46 @@
+"""Boards for the tests of setters: profiles in the reference's keys, compiled, served with a state of their own, asked in this process and another."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from harness.stages import compile as compiling
+from harness.stores import profiles
+from harness.tables import drivers
+from mocklib.image import ImageSpec
+
+ROOT = Path(__file__).resolve().parents[2]
+SUCCESS, INVALID, NOT_SUPPORTED, NO_PERMISSION, NOT_FOUND, FUNCTION_NOT_FOUND, MISMATCH = 0, 2, 3, 4, 6, 13, 25
+_ASK = """
+import json, sys
+from mocklib import binding
+nvml = binding.open_library(sys.argv[1])
+assert nvml.init() == 0
+answer = nvml.call(sys.argv[2], nvml.device(int(sys.argv[4])), json.loads(sys.argv[3]))
+print(json.dumps([answer.code, {key: value for key, value in answer.out.items() if not isinstance(value, bytes)}]))
+"""
+
+
+def spec(*devices: Mapping[str, Any], driver: str = "580.105.08") -> ImageSpec:
+    """The image of GPUs with these keys (blocks as they stand in a profile)."""
+    listed = [{"index": index, **device} for index, device in enumerate(devices)]
+    document = {"version": "1.0", "system": {"driver_version": driver}, "devices": listed}
+    profile = profiles.parse(yaml.safe_dump(document).encode(), "p.yaml")
+    return compiling.compile_profile(profile, drivers.load().resolve(profile.driver_version))
+
+
+def elsewhere(library: Path, function: str, arguments: Mapping[str, Any] | None = None, gpu: int = 0) -> tuple[int, dict[str, Any]]:
+    """Code and answer of a call in another process, which sees this one's environment."""
+    run = subprocess.run(
+        [sys.executable, "-c", _ASK, str(library), function, json.dumps(dict(arguments or {})), str(gpu)],
+        cwd=ROOT, capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    code, out = json.loads(run.stdout)
+    return int(code), out
