@@ -19,7 +19,8 @@ ACTS = ("set", "copy", "zero", "clamp", "set_mode", "rebase", "restore", "set_it
         "set_mark", "adopt", "follow", "set_among", "share", "arbitrate")  # fmt: skip
 OPS = {name: number for number, name in enumerate((*CHECKS, *ACTS))}
 """Steps of setter programs, in the order of their NVP_STEP numbers."""
-STEP_KEYS = frozenset({"check", "argument", "index", "field", "low", "high", "from", "value", "code", "mode", "rate", "when", "of", "times", "among", "count", "by", "per", *ACTS})
+STEP_KEYS = frozenset({"check", "argument", "index", "field", "low", "high", "from", "value", "code", "mode", "rate", "when", "of", "times",
+                       "among", "count", "by", "per", *ACTS})  # fmt: skip
 
 
 def field_index(name: str, where: str, *, of_node: bool = False) -> int:
@@ -126,7 +127,8 @@ def _step(program: str, entry: dict[str, Any]) -> dict[str, int]:
     rate = entry.get("rate")
     if op == "share":
         return _share(entry, number)
-    low = {**dict.fromkeys(("copy", "follow", "arbitrate"), entry.get("from")), "adopt": entry.get("from", entry.get("adopt")), "set_motion": rate if isinstance(rate, str) else None}
+    low = {"adopt": entry.get("from", entry.get("adopt")), "set_motion": rate if isinstance(rate, str) else None}
+    low |= dict.fromkeys(("copy", "follow", "arbitrate"), entry.get("from"))
     mark = op == "set_mark"
     return {
         "op": OPS[op],

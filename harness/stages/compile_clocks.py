@@ -63,7 +63,8 @@ def _envelope(domain: str, end: Callable[[list[int]], int]) -> Callable[[Values,
 
     def made(values: Values, _: States) -> FieldValue:
         table = values.get("supported_clocks.memory_clocks") or []
-        clocks = [int(entry["freq_mhz"]) for entry in table] if domain == "memory" else [int(mhz) for entry in table for mhz in entry["graphics_clocks"]]
+        memory = domain == "memory"
+        clocks = [int(mhz) for entry in table for mhz in ([entry["freq_mhz"]] if memory else entry["graphics_clocks"])]
         return FieldValue(end(clocks)) if clocks else _ABSENT
 
     return made

@@ -21,8 +21,10 @@ NO_DUTY = 0xFFFFFFFF
 
 
 def _held(values: Values) -> list[tuple[bool, int]] | None:
-    """(manual, duty or NO_DUTY) of each fan of a board that has fans which can be set (Maxwell and newer: nvml.h, nvmlDeviceSetFanSpeed_v2); None for
-    any other.  A fan held at a duty is manual, whatever its policy says; an entry for a fan that the board lacks is ignored (ledger H07)."""
+    """(manual, duty or NO_DUTY) of each fan of a board that has fans which can be set (Maxwell and newer: nvml.h, nvmlDeviceSetFanSpeed_v2).
+
+    None for any other board.  A fan held at a duty is manual, whatever its policy says; an entry for a fan that the board lacks is ignored (H07).
+    """
     count = values.get("fan.count")
     if not count or compile_defaults.older(values, "maxwell"):
         return None
@@ -90,5 +92,7 @@ DERIVATIONS: Mapping[str, Callable[[Values, States], FieldValue]] = {
     "fan_most": _window("fan.max_speed_percent", 100),
 }
 """Name in ``from`` of ``mocklib/tables/fields.yaml`` -> what makes the field."""
-STATE_KEYS: Mapping[str, str] = {"fan.speed_rpm": "fan.max_speed_rpm", "fan.curve_percent": "fan.speed_percent", "fan.policies": "fan.count", "fan.duties": "fan.count"}
+STATE_KEYS: Mapping[str, str] = {
+    "fan.speed_rpm": "fan.max_speed_rpm", "fan.curve_percent": "fan.speed_percent", "fan.policies": "fan.count", "fan.duties": "fan.count",
+}  # fmt: skip
 """Field -> the key whose state it answers."""

@@ -57,8 +57,8 @@ def _profile_table(values: Values, _: States) -> FieldValue:
     offered = _offered(values)
     if offered is None:
         return _ABSENT
-    rows = [pack("<II", number, priority) + sum(1 << other for other in conflicts).to_bytes(32, "little") for number, (priority, conflicts) in offered.items()]
-    return FieldValue(b"".join(rows))
+    rows = ((pack("=II", number, priority), sum(1 << other for other in conflicts)) for number, (priority, conflicts) in offered.items())
+    return FieldValue(b"".join(head + mask.to_bytes(32, "little") for head, mask in rows))
 
 
 def _hostname(values: Values, _: States) -> FieldValue:

@@ -36,7 +36,8 @@ def device(number: int = 0, **given: FieldValue) -> dict[str, FieldValue]:
     bus = f"{number + 1:02X}:00.0"
     values |= {"pci.bus_id": FieldValue(f"00000000:{bus}"), "pci.bus_id_legacy": FieldValue(f"0000:{bus}"), "pci.bus": FieldValue(number + 1)}
     values |= {"pci.domain": FieldValue(0), "pci.device": FieldValue(0), "pci.function": FieldValue(0), "fan.count": FieldValue(2)}
-    values |= {"fan.policies": FieldValue((0, 0)), "fan.duties": FieldValue((0xFFFFFFFF, 0xFFFFFFFF)), "power.workload_profiles.offered": FieldValue(b"")}
+    values |= {"fan.policies": FieldValue((0, 0)), "fan.duties": FieldValue((0xFFFFFFFF, 0xFFFFFFFF))}
+    values |= {"power.workload_profiles.offered": FieldValue(b"")}
     values |= {name.replace("__", "."): value for name, value in given.items()}
     return values
 

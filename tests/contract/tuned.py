@@ -1,4 +1,4 @@
-"""Boards for the tests of setters: profiles in the reference's keys, compiled, served with a state of their own, asked in this process and another."""
+"""Boards for the tests of setters: profiles in the reference's keys, compiled, and asked in this process and in another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The inverses of what can be tuned: fans, clocks locked or offset, power smoothing.  Setters write the same fields, so an override says what they set."""
+"""The inverses of what can be tuned: fans, clocks locked or offset, power smoothing.
+
+Setters write the same fields: an override says what they set by these.
+"""
 
 from __future__ import annotations
 
