@@ -30,6 +30,7 @@ WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Werror", "-Wno-deprecated-decl
 FLAVOURS: dict[str, tuple[str, ...]] = {
     "release": ("-O2",),
     "sanitize": ("-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"),
+    "threads": ("-O1", "-fsanitize=thread", "-fno-omit-frame-pointer", "-Wno-tsan"),  # fences order what other processes see, too
     "killpoints": ("-O2", "-DNVP_KILLPOINTS"),
 }
 LINK = ("-shared", f"-Wl,-soname,{SONAME}", "-Wl,-z,now", "-Wl,-z,relro", "-Wl,--no-undefined", "-pthread")
@@ -152,7 +153,7 @@ def default_source(image: bytes | None) -> str:
 
 
 def library(flavour: str, out: Path, default_image: bytes | None = None) -> Path:
-    """Build ``flavour`` (release, sanitize, killpoints) into ``out``; the path of libnvidia-ml.so.1 there.
+    """Build ``flavour`` (release, sanitize, threads, killpoints) into ``out``; the path of libnvidia-ml.so.1 there.
 
     ``default_image`` is the image of one device served with no configuration.  Nothing is compiled where nothing changed.
     """

@@ -352,7 +352,7 @@ class FunctionWriter:
             f"{lookup(self.function, self.roles)}"
             f"    if (nvp_gated(NVP_FN_{name}, &nvp_code))\n        return nvp_traced(NVP_FN_{name}, nvp_code);\n"
             f"    return nvp_traced(NVP_FN_{name}, {cold});\n}}\n\n"
-            f"NVP_EXPORT nvmlReturn_t {name}({parts})\n{{\n    if (NVP_UNLIKELY(nvp_flag[NVP_FN_{name}] != 0))\n"
+            f"NVP_EXPORT nvmlReturn_t {name}({parts})\n{{\n    if (NVP_UNLIKELY(NVP_FLAGS(NVP_FN_{name}) != 0))\n"
             f"        return nvp_slow_{name}({names});\n    return {hot};\n}}\n\n"
         )
 

@@ -124,7 +124,7 @@ def lookup(function: Function, roles: Arguments) -> str:
         "}",
     ]
     body = "".join(f"        {line}\n" for line in lines)
-    return f"    if (nvp_flag[NVP_FN_{function.name}] & NVP_FLAG_RECORDED) {{\n{body}    }}\n"
+    return f"    if (NVP_FLAGS(NVP_FN_{function.name}) & NVP_FLAG_RECORDED) {{\n{body}    }}\n"
 
 
 def _value(param: Param, indices: dict[str, str]) -> str:

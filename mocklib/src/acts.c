@@ -122,7 +122,10 @@ static void take_field(const struct nvp_run *run, unsigned int id, const unsigne
             NVP_STORE(&motion->start_ns, given->start_ns);
             NVP_STORE(&motion->rate, given->rate);
         }
-        NVP_STORE(&field->value, other->value);
+        uint64_t value = other->value;
+        if (other->kind == NVP_TRACK) /* its samples stay where they are: the field stands still where they are now */
+            (void)nvp_field_in(run->device, from, id, &value);
+        NVP_STORE(&field->value, value);
         NVP_STORE(&field->kind, motion ? other->kind : (uint8_t)NVP_CONSTANT);
     } else {
         const uint64_t room = room_of(run, id) ? room_of(run, id) : field->extra;

@@ -48,7 +48,7 @@ static NVP_INLINE void put(nvmlFieldValue_t *entry, const struct nvp_field_id *r
 static bool recorded(const struct nvp_device *device, nvmlFieldValue_t *entry)
 {
     const uint64_t given[] = {device->record - 1, 1, (uint64_t)(uintptr_t)entry};
-    return nvp_flag[NVP_FN_nvmlDeviceGetFieldValues] & NVP_FLAG_RECORDED &&
+    return NVP_FLAGS(NVP_FN_nvmlDeviceGetFieldValues) & NVP_FLAG_RECORDED &&
            nvp_recorded(NVP_FN_nvmlDeviceGetFieldValues, device->record - 1, given, &entry->nvmlReturn);
 }
 

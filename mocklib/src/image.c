@@ -77,10 +77,35 @@ static bool is_field(uint16_t field, unsigned int count)
     return field < count || field == NVP_NO_FIELD;
 }
 
+/* Whether a step can be done on a field of a type: numbers are set, bytes and lists looked into and edited, texts set; tables of offsets are neither. */
+static bool takes(unsigned int op, unsigned int type)
+{
+    const bool number = type == NVP_T_u64 || type == NVP_T_i64, bytes = type == NVP_T_bytes || type == NVP_T_u32list;
+    switch (op) {
+    case NVP_STEP_CHECK_LIST:
+    case NVP_STEP_CHECK_WITHIN:
+    case NVP_STEP_CHECK_INDEX:
+    case NVP_STEP_SET_ITEM:
+    case NVP_STEP_MASK_OR:
+    case NVP_STEP_MASK_CLEAR:
+    case NVP_STEP_MASK_SET:
+        return bytes;
+    case NVP_STEP_SET_TEXT:
+        return type == NVP_T_string;
+    case NVP_STEP_RESTORE:
+        return number || bytes || type == NVP_T_string;
+    case NVP_STEP_CHECK_STATUS:
+        return true;
+    default:
+        return number;
+    }
+}
+
 /* Steps of modes, marks and arguments alone speak of no field. */
 static bool sound_step(const struct nvp_step *step, unsigned int count)
 {
-    return step->op < NVP_STEP_COUNT && is_field(step->field, count) && is_field(step->low, count) && is_field(step->high, count) &&
+    const unsigned char *types = count == NVP_SYSTEM_FIELD_COUNT ? nvp_system_types : nvp_device_types;
+    return step->op < NVP_STEP_COUNT && (step->field >= count || takes(step->op, types[step->field])) && is_field(step->field, count) && is_field(step->low, count) && is_field(step->high, count) &&
            is_field(step->when_field, count);
 }
 

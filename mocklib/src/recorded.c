@@ -18,7 +18,7 @@ void nvp_flag_recorded(void)
 {
     const struct nvp_form *const forms = nvp_table_of(nvp_image, nvp_image->forms);
     for (unsigned int i = 0; i < nvp_image->forms.count; i++)
-        nvp_flag[forms[i].function] |= NVP_FLAG_RECORDED;
+        __atomic_or_fetch(&nvp_flag[forms[i].function], NVP_FLAG_RECORDED, __ATOMIC_RELAXED);
 }
 
 /* The number of the first form of a function, or of the first behind where it would stand. */

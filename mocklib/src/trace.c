@@ -57,7 +57,7 @@ void nvp_set_flags(void)
     for (unsigned int i = 0; i < NVP_FUNCTION_COUNT; i++) {
         const unsigned int gated = nvp_initialised() && gates && gates[i] ? NVP_FLAG_GATE : 0;
         const unsigned int counted = nvp_counting && nvp_countable[i] ? NVP_FLAG_COUNTED : 0;
-        nvp_flag[i] = (unsigned char)(gated | counted | (nvp_tracing ? NVP_FLAG_TRACE : 0));
+        __atomic_store_n(&nvp_flag[i], (unsigned char)(gated | counted | (nvp_tracing ? NVP_FLAG_TRACE : 0)), __ATOMIC_RELAXED);
     }
     if (nvp_initialised())
         nvp_flag_recorded();
@@ -65,7 +65,7 @@ void nvp_set_flags(void)
 
 bool nvp_gated(unsigned int function, nvmlReturn_t *code)
 {
-    if (!(nvp_flag[function] & NVP_FLAG_GATE))
+    if (!(NVP_FLAGS(function) & NVP_FLAG_GATE))
         return false;
     const uint16_t *gates = (const uint16_t *)(const void *)((const unsigned char *)nvp_image + nvp_image->gates.offset);
     *code = (nvmlReturn_t)gates[function];

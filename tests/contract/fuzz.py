@@ -13,14 +13,28 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from mocklib import binding, image, state
+from mocklib import binding, image, state, statefile
 from mocklib.answers import Asked, Gpu
 from mocklib.binding import Answer, Nvml
-from mocklib.image import FieldValue, Recorded, Track
+from mocklib.image import FieldValue, ImageSpec, Recorded, Track
 from mocklib.structs import structs
 from tests.contract import answering, boards
 
 MOVING = {"power.total_energy_consumption_mj": FieldValue(1, kind=1, rate=5), "utilization.gpu": FieldValue(0, kind=2, rate=0)}
+STEPS = [
+    {"check": "list", "argument": 0, "field": "topology.cpus", "code": 2, "when": {"argument": 0, "value": 6}},
+    {"check": "index", "argument": 0, "field": "topology.cpus", "code": 2, "when": {"argument": 0, "value": 7}},
+    {"set": "power.requested_limit_mw", "argument": 0},
+    {"clamp": "power.requested_limit_mw", "low": "power.min_limit_mw", "high": "power.max_limit_mw"},
+    {"rebase": "power.total_energy_consumption_mj"},
+    {"restore": "power.total_energy_consumption_mj"},
+    {"restore": "utilization.gpu"},
+    {"restore": "name"},
+    {"restore": "topology.cpus"},
+    {"set_item": "topology.cpus", "index": 0, "argument": 0},
+    {"set_mark": "draining", "value": 0},
+]
+"""Every step that a program of one number can have."""
 PLAIN = (
     "nvmlDeviceGetName",
     "nvmlDeviceGetPciInfo_v3",
@@ -121,13 +135,25 @@ def table_words(data: bytes) -> tuple[int, int]:
     return head.forms.offset, head.answer_data.offset + head.answer_data.count
 
 
+def narrow(path: Path, spec: ImageSpec, packed: bytes) -> bytes:
+    """A state without holes, so that a random word of it is one that is used: halves no larger than the records with what a reset goes back to."""
+    view = image.read(packed)
+    capacity = statefile.rounded(3 * max(size for _, size in view.records), 64)
+    head = statefile.lay_out(view.crc, view.size, len(view.records), capacity)
+    statefile.write_new(path, head, b"", [(0, packed[start : start + size]) for start, size in view.records])
+    for device in range(len(spec.devices)):
+        state.publish(path, device, spec, spec, text=b"{}", all_text=b"{}")
+    return path.read_bytes()
+
+
 def main(arguments: list[str]) -> int:
     """Try random images, then random states of a sound image."""
     library, folder, seed, rounds = arguments[0], Path(arguments[1]), int(arguments[2]), int(arguments[3])
     chosen = random.Random(seed)
     nvml = binding.open_library(library)
     tracks = (Track((1, 2, 3), 10, loop=True),)
-    sound = image.pack(boards.spec(2, devices=[boards.device(number) | MOVING for number in range(2)], tracks=tracks))
+    spec = boards.spec(2, devices=[boards.device(number) | MOVING for number in range(2)], tracks=tracks, programs={"power_limit": STEPS})
+    sound = image.pack(spec)
     path, kept = folder / "fuzzed.nvpimg", folder / "fuzzed.state"
     os.environ["NVPARITY_IMAGE"] = str(path)
     served = 0
@@ -141,8 +167,7 @@ def main(arguments: list[str]) -> int:
         served += ask_all(nvml, asked)
     image.write(path, sound)
     os.environ["MOCK_NVML_STATE"] = str(kept)
-    state.create(kept, sound)
-    fresh = kept.read_bytes()
+    fresh = narrow(kept, spec, sound)
     for _ in range(rounds):
         image.write(kept, spoiled(fresh, chosen, start=64))
         assert visit(nvml)
