@@ -84,7 +84,7 @@ def test_what_the_compiler_said_is_kept(tmp_path: Path) -> None:
 
 
 def test_an_unknown_flavour_is_named(tmp_path: Path) -> None:
-    with pytest.raises(BuildError, match="no flavour 'debug'; there are release, sanitize, killpoints"):
+    with pytest.raises(BuildError, match="no flavour 'debug'; there are release, sanitize, threads, killpoints"):
         build.library("debug", tmp_path)
 
 
