@@ -143,7 +143,5 @@ def _profile(places: Places, view: ImageView, named: str | None) -> Profile:
         raise MissingError(f"{path}: the profile that {places.image.path} was made from is gone; {again}")
     profile = profiles.load(path)
     if source is not None and bytes.fromhex(profile.sha256) != source.sha256:
-        why = "was changed since" if Path(source.path) == path.resolve() else f"is not the one ({source.path})"
-        raise MissingError(f"{path}: {places.image.path} was made from it, and it {why}; {again}" if why.startswith("was") else
-                           f"{path}: {why} that {places.image.path} was made from; name that with --config")  # fmt: skip
+        raise MissingError(f"{path}: was changed since {places.image.path} was made from it, or that was made from another ({source.path}); {again}")
     return profile
