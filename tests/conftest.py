@@ -18,7 +18,7 @@ import pytest
 
 from harness.stores import captures
 from harness.stores.workspace import Workspace
-from tests.spec import recording
+from tests.spec import blinding, recording
 
 ROOT = Path(__file__).resolve().parent.parent
 CLIENTS = tuple(
@@ -56,12 +56,16 @@ def lacking(requirement: str, reason: str) -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--figures", action="store_true", help="print what the proofs measured: one line a capture, driver node or file")
+    parser.addoption("--spec-blind", action="store_true", help="let each function of the ledger in turn not answer: a test of its rows must be red")
     parser.addoption("--spec-list", help="write the tests of the run that are marked spec, with their rows, to this file as JSON")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     required()
-    config.pluginmanager.register(recording.Recorder(config.getoption("--spec-list")), "spec")
+    if config.getoption("--spec-blind"):
+        config.pluginmanager.register(blinding.Blinder(), "spec-blind")
+    else:
+        config.pluginmanager.register(recording.Recorder(config.getoption("--spec-list")), "spec")
     os.environ.pop("CI", None)  # under it nothing is written; the tests that want it set it
     for number in (signal.SIGHUP, signal.SIGQUIT):  # nohup, and a shell's "&", have them ignored, and every command under test inherits that
         signal.signal(number, signal.SIG_DFL)

@@ -61,6 +61,8 @@ CASES = [
     # captures of boards whose device is not 0 have it unshifted, and no function
     Case("B25", "pci: {bus_id: '0002:0A:1E.0'}", {f"{D}GetBoardId": {"boardId": 0x20A1E}}, {"board_id": "0x20a1e"}),
     Case("B27", "", {f"{D}GetDriverModel": 3, f"{D}GetDriverModel_v2": 3}, {"driver_model/current_dm": "N/A", "driver_model/pending_dm": "N/A"}),
+    Case("B27", "driver_model: {current: wddm, pending: wdm}", {f"{D}GetDriverModel": {"current": 0, "pending": 1},
+                                                               f"{D}GetDriverModel_v2": {"current": 0, "pending": 1}}),
     Case("E01", f"platform: {{{PLATFORM}}}", {INFO: {"platformInfo.chassisSerialNumber": b"1822725100200\0\0\0"}},
          {"platformInfo/chassis_serial_number": "1822725100200"}),
     Case("E01", "platform: {chassis_serial_number: '12345678901234567', module_id: 1}",

@@ -40,9 +40,12 @@ CASES = [
          {"bar1_memory_usage/used": "1 MiB", "bar1_memory_usage/free": "65535 MiB"}),
     Case("C08", "", {PROTECTED: {"memory.total": 0, "memory.used": 0, "memory.free": 0}},
          {f"cc_protected_memory_usage/{name}": "0 MiB" for name in ("total", "used", "free")}),
-    Case("C08", "", {PROTECTED: 13}, driver="515.65.01"),
+    Case("C08", "", {f"{D}GetConfComputeMemSizeInfo": {"memInfo.protectedMemSizeKib": 0, "memInfo.unprotectedMemSizeKib": 0}}),
+    Case("C08", "", {PROTECTED: 13, f"{D}GetConfComputeMemSizeInfo": 13}, driver="515.65.01"),
     Case("C09", MEMORY, {INFO2: 0, f"{D}GetMemoryInfo_v2 memory.version=1": 25, f"{D}GetMemoryInfo_v2 memory.version=3": 25}),
     Case("D01", PCI, {PCI3: {"pci.pciDeviceId": 0x20B010DE}}, {"pci/pci_device_id": "20B010DE"}),
+    *(Case("D01", PCI, {f"{D}{name}": {"pci.pciDeviceId": 0x20B010DE, "pci.busIdLegacy": "0001:0A:1E.0"}}) for name in ("GetPciInfo",
+         "GetPciInfo_v2")),
     Case("D02", PCI, {PCI3: {"pci.pciSubSystemId": 0x134F10DE}}, {"pci/pci_sub_system_id": "134F10DE"}),
     Case("D03", PCI, {PCI3: {"pci.busId": "00000001:0A:1E.0", "pci.busIdLegacy": "0001:0A:1E.0", "pci.domain": 1, "pci.bus": 10, "pci.device": 30}},
          {"pci/pci_bus_id": "00000001:0A:1E.0", "pci/pci_bus": "0A", "pci/pci_device": "1E", "pci/pci_domain": "0001", "@id": "00000001:0A:1E.0"}),
@@ -69,6 +72,7 @@ CASES = [
     Case("D11", "", {f"{D}GetBusType": {"type": 2}}),
     Case("D12", "", {f"{D}GetBridgeChipInfo": 3, f"{D}GetIrqNum": 3, f"{D}ReadWritePRM_v1": 3},
          {"pci/pci_bridge_chip/bridge_chip_type": "N/A", "pci/pci_bridge_chip/bridge_chip_fw": "N/A"}),
+    Case("D12", "bridge_chip: {type: 1, firmware: 2}", {f"{D}GetBridgeChipInfo": 0}),
     Case("D14", "", {f"{D}GetCpuAffinity cpuSetSize=1": {"cpuSet": [15]}, f"{D}GetMemoryAffinity nodeSetSize=1 scope=0": {"nodeSet": [1]}},
          node=ROOTS, devices=BOARDS),
     Case("D14", "", {f"{D}GetCpuAffinity cpuSetSize=1": 3, f"{D}GetMemoryAffinity nodeSetSize=1 scope=0": 3, f"{D}GetNumaNodeId": 3}, devices=BOARDS),
@@ -106,6 +110,8 @@ def test_the_gpus_near_one_are_those_below_its_root(node: Node):
     with node.serve(serving.compiled("", ROOTS, BOARDS)) as nvml:
         found = nvml.call("nvmlDeviceGetTopologyNearestGpus", nvml.device(0), {"level": 10})
         assert found.out["deviceArray"] == [nvml.device(1)]
+        near = nvml.call("nvmlSystemGetTopologyGpuSet", None, {"cpuNumber": 5})
+        assert near.out["deviceArray"] == [nvml.device(2)]
 
 
 @pytest.mark.spec("D15")

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.spec import account, ledger, recording, results
+from mocklib import fields, packing
+from tests.spec import account, blinding, ledger, recording, results
 
 SMALL = ledger.parse({
     "sections": {"A": {"rows": 4, "title": "first"}, "P": {"rows": 2, "title": "second"}},
@@ -116,3 +117,11 @@ def test_a_run_with_a_wrong_mark_ends_before_its_first_test():
     item: Any = SimpleNamespace(nodeid="tests/x.py::y", iter_markers=lambda name: [pytest.mark.spec("Q99").mark], user_properties=[])
     with pytest.raises(pytest.UsageError, match="the ledger has no row Q99"):
         recording.Recorder().pytest_collection_modifyitems([item])
+
+
+def test_a_function_of_the_table_is_one_of_nvml_and_is_silent_while_it_is_blinded():
+    assert set(blinding.functions()) <= set(fields.since())
+    before = packing.gates({})
+    with blinding.silent("nvmlDeviceGetName"):
+        assert packing.gates({}) == packing.gates({"nvmlDeviceGetName": 3}) != before
+    assert packing.gates({}) == before
