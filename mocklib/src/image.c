@@ -89,15 +89,27 @@ static bool takes(unsigned int op, unsigned int type)
     case NVP_STEP_MASK_OR:
     case NVP_STEP_MASK_CLEAR:
     case NVP_STEP_MASK_SET:
+    case NVP_STEP_ARBITRATE:
         return bytes;
+    case NVP_STEP_CHECK_PAIR:
+        return type == NVP_T_clocktable;
     case NVP_STEP_SET_TEXT:
         return type == NVP_T_string;
     case NVP_STEP_RESTORE:
         return number || bytes || type == NVP_T_string;
-    case NVP_STEP_CHECK_STATUS:
-        return true;
-    default:
+    case NVP_STEP_SET:
+    case NVP_STEP_COPY:
+    case NVP_STEP_ZERO:
+    case NVP_STEP_CLAMP:
+    case NVP_STEP_REBASE:
+    case NVP_STEP_SET_MOTION:
+    case NVP_STEP_ADOPT:
+    case NVP_STEP_FOLLOW:
+    case NVP_STEP_SET_AMONG:
+    case NVP_STEP_SHARE:
         return number;
+    default:
+        return true;
     }
 }
 
@@ -105,8 +117,8 @@ static bool takes(unsigned int op, unsigned int type)
 static bool sound_step(const struct nvp_step *step, unsigned int count)
 {
     const unsigned char *types = count == NVP_SYSTEM_FIELD_COUNT ? nvp_system_types : nvp_device_types;
-    return step->op < NVP_STEP_COUNT && (step->field >= count || takes(step->op, types[step->field])) && is_field(step->field, count) && is_field(step->low, count) && is_field(step->high, count) &&
-           is_field(step->when_field, count);
+    return step->op < NVP_STEP_COUNT && (step->field >= count || takes(step->op, types[step->field])) && is_field(step->field, count) &&
+           is_field(step->low, count) && is_field(step->high, count) && is_field(step->when_field, count);
 }
 
 static bool sound_programs(const struct nvp_image *image)
