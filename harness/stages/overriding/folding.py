@@ -38,7 +38,8 @@ def fold(record: RecordView, compiled: Mapping[str, FieldValue], device: Device,
     written = {name: record.values[name] for name in fields.device_fields() if _written(name, record, compiled)}
     if not written:
         return Folded(own)
-    told = {name: Told(name, _SETTER, value.value, value.status) for name, value in written.items() if not value.kind}
+    beside = {name: record.values[name] for name in fields.device_fields() if _beside(name, written)}
+    told = {name: Told(name, _SETTER, value.value, value.status) for name, value in {**beside, **written}.items() if not value.kind}
     made = inverting.settle(told, index, device)
     changes = _changes(device, made.values, made.states)
     kept = {name for name, value in written.items() if value.kind} | {said.name for said in made.unheld}
@@ -52,6 +53,13 @@ def _written(name: str, record: RecordView, compiled: Mapping[str, FieldValue]) 
         return now != made
     still = not now.kind and not made.kind and not fields.device_fields()[name].moves
     return still and now != made
+
+
+def _beside(name: str, written: Mapping[str, FieldValue]) -> bool:
+    """Whether the field is a list of the same block as one that was written: a key is made of several of them (``fan.controls``)."""
+    definition = fields.device_fields()[name]
+    block = name.partition(".")[0]
+    return definition.source is not None and definition.type in ("u32list", "bytes") and any(other.partition(".")[0] == block for other in written)
 
 
 def _changes(device: Device, values: Mapping[str, Any], states: Mapping[str, State]) -> Tree:
