@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,11 @@ device_defaults:
 devices: [{index: 0}]
 """
 PRESET = {"profile.version": 1, "profile.profileId": 2}
+
+
+def always(changes: Mapping[str, Any]) -> Callable[[Any], Mapping[str, Any]]:
+    """A verb that writes ``changes`` whatever the GPU has."""
+    return lambda _: changes
 
 
 def mask(number: int) -> list[int]:
@@ -105,10 +110,9 @@ def board(tmp_path_factory: pytest.TempPathFactory, repository: Path, library_pa
 
 
 @pytest.fixture(autouse=True)
-def fresh(board: Board) -> Iterator[None]:
+def fresh(board: Board) -> None:
     """Every test starts with nothing overridden."""
     putting.reset(board.node, None, everything=True)
-    yield
 
 
 @pytest.mark.parametrize(("function", "arguments", "keys"), CALLS, ids=[case[0] for case in CALLS])
@@ -137,7 +141,8 @@ def test_all_setters_one_after_the_other_and_an_override_between_each(board: Boa
     for number, (function, arguments, _) in enumerate(CALLS):
         assert board.set(function, arguments) == 0
         after = board.fields()
-        putting.put(board.node, 0, lambda _, used=number: {"utilization.gpu": used})
+        changes = {"utilization.gpu": number}
+        putting.put(board.node, 0, always(changes))
         changed = {name for name, value in board.fields().items() if value != after[name]}
         assert changed <= {"utilization.gpu", "monitoring"}, function
     after, said = board.fields(), putting.overrides(board.node)
