@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from mocklib import fields as tables
 from mocklib import image, state
 from mocklib.image import FieldValue
 from tests.contract import boards
@@ -245,3 +247,17 @@ def stores_of_a_write(library: Path, program: Path, folder: Path, environment: d
         else:
             high = middle
     return low - 1
+
+
+@pytest.mark.hostile
+def test_every_setter_killed_before_any_of_its_stores_leaves_the_old_record_or_the_new(
+    flavour_path: Callable[[str], Path], tmp_path: Path, clean_environment: dict[str, str]
+) -> None:
+    command = [sys.executable, "-m", "tests.contract.killer", str(flavour_path("killpoints")), str(tmp_path)]
+    variables = clean_environment | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, timeout=280, check=False)
+    assert done.returncode == 0, done.stderr[-4000:]
+    found = {name: (stores, wrong) for name, stores, wrong in map(json.loads, done.stdout.splitlines())}
+    assert set(found) == set(tables.program_steps())
+    assert {name: wrong for name, (_, wrong) in found.items() if wrong} == {}
+    assert min(stores for stores, _ in found.values()) >= 8
