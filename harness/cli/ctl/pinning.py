@@ -23,7 +23,7 @@ def put(call: Call, verb: Callable[[Values], Changes]) -> None:
     node = call.node()
     target = call.target(node)
     written = putting.put(node, target, verb, dry_run=call.dry_run)
-    shared.done(call, shared.name_of(target), written.plain())
+    shared.put(call, node, target, written)
 
 
 def _single(name: str, verb: Callable[[str, Values], Changes], metavar: str, line: str) -> click.Command:

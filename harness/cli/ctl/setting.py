@@ -30,7 +30,7 @@ def set_(call: Call, pairs: tuple[str, ...]) -> None:
     node = call.node()
     target = call.target(node)
     written = putting.put(node, target, lambda _: tree, dry_run=call.dry_run)
-    shared.done(call, shared.name_of(target), written.plain())
+    shared.put(call, node, target, written)
 
 
 @click.command("apply")

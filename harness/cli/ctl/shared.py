@@ -18,6 +18,7 @@ from harness.stores.workspace import Workspace
 from harness.words.errors import InputError, MissingError, StorageError, UsageError
 
 if TYPE_CHECKING:
+    from harness.stages.overriding.document import Overrides
     from harness.stages.overriding.nodes import Node
 
 _OPTIONS = (
@@ -125,3 +126,12 @@ def done(call: Call, target: str, changes: object = None) -> None:
             click.echo(document.yaml_of(changes), nl=False)
         return
     click.echo(f"ok: {call.command} applied to {target}")
+
+
+def put(call: Call, node: Node, target: int | None, written: Overrides) -> None:
+    """Say what was put in force on the GPUs of ``target``, and which functions do not follow it."""
+    from harness.stages.overriding import putting
+
+    for line in putting.as_recorded(node, written):
+        tell(line)
+    done(call, name_of(target), written.plain())

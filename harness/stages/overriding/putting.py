@@ -14,6 +14,7 @@ from harness.stages.overriding import checking, document, folding, merging, node
 from harness.stages.overriding.document import Overrides
 from harness.stages.overriding.merging import Tree
 from harness.stages.overriding.storing import Stored, node_text, stored
+from harness.stores.schema import keys, readers
 from harness.words.errors import NvparityError
 from mocklib import state
 from mocklib.spec import KINDS
@@ -74,6 +75,17 @@ def put(node: Node, target: int | None, verb: Verb, *, dry_run: bool = False) ->
 
     _change(node, edit, None if target is None else [node.indices()[target]], said="overrides", dry_run=dry_run)
     return put_now[0]
+
+
+def as_recorded(node: Node, written: Overrides) -> list[str]:
+    """One line for each function that goes on answering a GPU as it was recorded, whatever keys that were just put say."""
+    found: dict[str, list[str]] = {}
+    for place, device in enumerate(node.profile.devices):
+        recorded = {residual.asked.function for residual in device.answers}
+        for key in merging.paths(merging.merge(*written.of(checking.index_of(node.profile, place)))) if recorded else ():
+            for function in sorted(recorded.intersection(readers.of_key(key) if key in keys.device_keys() else ())):
+                found.setdefault(function, []).append(key)
+    return [f"{function} answers as it was recorded, and does not follow {', '.join(dict.fromkeys(of))}" for function, of in sorted(found.items())]
 
 
 def put_node(node: Node, changes: Tree, *, dry_run: bool = False) -> Tree:

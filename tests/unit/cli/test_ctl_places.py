@@ -216,6 +216,20 @@ def test_a_profile_that_is_gone_is_one_message(run: Run, profile: Path, tmp_path
     assert run("ctl", "--state", place, "status")[1].splitlines()[-1] == "no active overrides"
 
 
+def test_a_call_that_is_answered_as_recorded_is_told(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "recorded.yaml"
+    path.write_text(PROFILE.replace("devices: [{index: 0}, {index: 1}]", """devices:
+- {index: 0}
+- index: 1
+  answers: {'nvmlDeviceGetTemperature {"sensorType":0}': 'SUCCESS {"temp":99}'}
+"""))
+    assert run("compile", path)[0] == 0
+    said = "nvparity: nvmlDeviceGetTemperature answers as it was recorded, and does not follow thermal.temperature_gpu_c\n"
+    assert run("ctl", "temp", "66", "--gpu", "0", "--config", path) == (0, "ok: temp applied to GPU 0\n", "")
+    assert run("ctl", "temp", "66", "--gpu", "all", "--config", path) == (0, "ok: temp applied to all GPUs\n", said)
+    assert run("ctl", "set", "fan.count=1", "--gpu", "1", "--config", path)[2] == ""
+
+
 @pytest.mark.parametrize(("words", "code"), [((), 0), (("--as-user",), 1)])
 def test_run_as_user_takes_roots_rights(run: Run, profile: Path, tmp_path: Path, words: tuple[str, ...], code: int) -> None:
     place = tmp_path / "kept"
