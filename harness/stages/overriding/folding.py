@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from mocklib.spec import FieldValue
 
 _SETTER = Asked("setter", None, ())
+NODE_FIELDS = {"nvlink.node_bw_mode.mode": "nvlink.bw_mode.mode"}
+"""Field of the node that a setter writes -> the key of its GPUs that it is compiled from."""
 
 
 @dataclass(frozen=True)
@@ -72,3 +74,19 @@ def _changes(device: Device, values: Mapping[str, Any], states: Mapping[str, Sta
     if changed:
         made[merging.STATES] = changed
     return made
+
+
+def written(record: RecordView) -> bool:
+    """Whether a setter wrote into the ``record`` of the node what is its GPUs' keys."""
+    return bool(record.overridden & NODE_FIELDS.keys())
+
+
+def of_node(record: RecordView, compiled: Mapping[str, FieldValue]) -> Tree:
+    """What setters wrote into the ``record`` of the node, as keys of all its GPUs (ledger Y15); ``compiled``: what profile and overrides make."""
+    names = [name for name in NODE_FIELDS if name in record.overridden and record.values[name] != compiled[name]]
+    return arguments.tree_of({NODE_FIELDS[name]: record.values[name].value for name in names})
+
+
+def without(tree: Tree, taken: Tree) -> Tree:
+    """``tree`` without the keys that ``taken`` gives: what is set for the node is no GPU's own any more."""
+    return merging.without(tree, set(merging.paths(taken)))

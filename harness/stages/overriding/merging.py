@@ -23,7 +23,7 @@ def merge(below: Mapping[Any, Any], above: Mapping[Any, Any]) -> Tree:
     """
     found = _laid(without_states(below, above), above)
     hidden = {key for key, state in (above.get(STATES) or {}).items() if state is not None}
-    return _without(found, hidden) if hidden else found
+    return without(found, hidden) if hidden else found
 
 
 def _laid(below: Mapping[Any, Any], above: Mapping[Any, Any]) -> Tree:
@@ -58,7 +58,7 @@ def _given(tree: Mapping[Any, Any], path: str = "") -> Iterator[str]:
             yield from _given(value, whole)
 
 
-def _without(tree: Tree, paths: set[str]) -> Tree:
+def without(tree: Tree, paths: set[str]) -> Tree:
     """``tree`` without the keys at ``paths``, and without blocks that are left empty by it."""
     for path in paths:
         tree = _cut(tree, path.split("."))

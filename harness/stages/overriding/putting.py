@@ -6,31 +6,25 @@ since is folded into the GPU's part before it is compiled anew: so the later of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from harness.stages.overriding import checking, document, folding, merging, nodes
+from harness.stages.overriding import checking, document, merging, nodes, planning, wanting
 from harness.stages.overriding.document import Overrides
 from harness.stages.overriding.merging import Tree
 from harness.stages.overriding.storing import Stored, node_text, stored
 from harness.stores.schema import keys, readers
 from harness.words.errors import NvparityError
 from mocklib import state
-from mocklib.spec import KINDS
 
 if TYPE_CHECKING:
     from harness.stages.overriding.nodes import Node
     from harness.stages.overriding.places import Places
+    from harness.stages.overriding.planning import Edit, Plan
+    from harness.stages.overriding.wanting import Verb
     from harness.stores.profiles import Device
     from harness.stores.workspace import Workspace
-    from mocklib.records import RecordView
-    from mocklib.spec import FieldValue, ImageSpec
-
-Verb = Callable[[Mapping[str, Any]], Mapping[Any, Any]]
-"""The values of a GPU -> dotted keys or a tree to put over it."""
-Edit = Callable[[Overrides, Sequence["Device"]], Overrides]
-RAMP = KINDS["ramp"]
 
 
 def read(node: Node) -> Stored:
@@ -46,7 +40,7 @@ def _indices(node: Node) -> list[int]:
 def overrides(node: Node) -> Overrides:
     """Everything that is in force over the profile, whoever set it: what ``export`` writes."""
     found = read(node)
-    return _folded(node, found, range(len(found.records)))[0]
+    return planning.folded(node, found, range(len(found.records))).overrides
 
 
 def kept(found: Places, space: Workspace) -> Overrides:
@@ -69,9 +63,8 @@ def put(node: Node, target: int | None, verb: Verb, *, dry_run: bool = False) ->
     put_now: list[Overrides] = []
 
     def edit(now: Overrides, devices: Sequence[Device]) -> Overrides:
-        wanted = _wanted(node, target, verb, devices)
-        put_now[:] = [wanted]
-        return _merged(node, now, wanted)
+        put_now[:] = [wanting.wanted(node, target, verb, devices)]
+        return wanting.merged(node, now, put_now[0])
 
     _change(node, edit, None if target is None else [node.indices()[target]], said="overrides", dry_run=dry_run)
     return put_now[0]
@@ -101,13 +94,13 @@ def put_node(node: Node, changes: Tree, *, dry_run: bool = False) -> Tree:
 
 def apply(node: Node, given: Overrides, said: str, *, dry_run: bool = False) -> None:
     """Put the document ``given`` in force in place of everything that is over the profile; errors name ``said``."""
-    _change(node, lambda _, __: given, None, said=said, folded=False, dry_run=dry_run)
+    _change(node, lambda _, __: given, None, said=said, dropped=range(len(node.profile.devices)), dry_run=dry_run)
 
 
 def reset(node: Node, target: int | None, *, everything: bool = False, dry_run: bool = False) -> Overrides:
     """Drop what is over GPU ``target`` (None: what is for all of them as one), or ``everything``; what is left.
 
-    What is for all GPUs stays when one is reset (ledger Y13, W61).
+    What is for all GPUs stays when one is reset (ledger Y13).
     """
     left: list[Overrides] = []
 
@@ -115,158 +108,46 @@ def reset(node: Node, target: int | None, *, everything: bool = False, dry_run: 
         left[:] = [Overrides() if everything else now.without(target)]
         return left[0]
 
-    one = target is not None and not everything
-    _change(node, edit, [node.indices()[target]] if one and target is not None else None, said="overrides", folded=not (everything or one),
-            fresh=everything or one, dry_run=dry_run)  # fmt: skip
+    one = None if everything or target is None else [node.indices()[target]]
+    dropped = range(len(node.profile.devices)) if everything else one or []
+    _change(node, edit, one, said="overrides", dropped=dropped, fresh=True, dry_run=dry_run)
     return left[0]
 
 
-def _wanted(node: Node, target: int | None, verb: Verb, devices: Sequence[Device]) -> Overrides:
-    """What ``verb`` makes: for one GPU its bucket, for all the part that each has and what only some have."""
-    indices = node.indices()
-    if target is not None:
-        return Overrides({}, {target: _tree(verb(devices[indices[target]].values))})
-    each = {index: _tree(verb(devices[place].values)) for index, place in indices.items() if devices[place].state is None}
-    if not each:
-        return Overrides(_tree(verb({})))
-    shared = _common(list(each.values()))
-    own = {index: rest for index, tree in each.items() if (rest := _rest(tree, shared))}
-    return Overrides(shared, own)
-
-
-def _tree(changes: Mapping[Any, Any]) -> Tree:
-    """Dotted keys as a tree; a tree stays what it is."""
-    made: Tree = {}
-    for path, value in changes.items():
-        steps = str(path).split(".") if isinstance(path, str) and path != merging.STATES else [path]
-        tree = value
-        for step in reversed(steps):
-            tree = {step: tree}
-        made = merging.merge(made, tree)
-    return made
-
-
-def _common(trees: Sequence[Tree]) -> Tree:
-    """What all of ``trees`` say alike."""
-    first, *others = trees
-    made: Tree = {}
-    for name, value in first.items():
-        if all(name in other and other[name] == value for other in others):
-            made[name] = value
-        elif isinstance(value, dict) and all(isinstance(other.get(name), dict) for other in others):
-            made[name] = _common([value, *(other[name] for other in others)])
-    return {name: value for name, value in made.items() if value != {} or first[name] == {}}
-
-
-def _rest(tree: Tree, shared: Tree) -> Tree:
-    """What ``tree`` says beside ``shared``."""
-    made: Tree = {}
-    for name, value in tree.items():
-        if name not in shared:
-            made[name] = value
-        elif isinstance(value, dict) and isinstance(shared[name], dict) and (rest := _rest(value, shared[name])):
-            made[name] = rest
-    return made
-
-
-def _merged(node: Node, now: Overrides, wanted: Overrides) -> Overrides:
-    """``wanted`` over ``now``; a block that null took away stays so but for the keys that are given now."""
-    made = now
-    if wanted.all:
-        below: Tree = {}
-        for device in node.profile.devices:
-            below = merging.merge(below, merging.tree_of(device))
-        made = replace(made, all=merging.opened(made.all, wanted.all, below)).merged(None, wanted.all)
-    for index, tree in wanted.devices.items():
-        below = merging.laid_over(node.profile.devices[node.indices()[index]], (made.all,))
-        opened = merging.opened(made.devices.get(index, {}), tree, below)
-        made = replace(made, devices={**made.devices, index: opened}).merged(index, tree)
-    return made
-
-
-def _folded(node: Node, found: Stored, places: Sequence[int]) -> tuple[Overrides, dict[int, Mapping[str, FieldValue]], ImageSpec, list[Device]]:
-    """The overrides with what setters wrote on the GPUs at ``places``; that of it which no key says; what the texts alone make."""
-    devices = node.overlaid(found.overrides, found.started, str(node.state))
-    spec = node.compiled(devices, found.overrides.node)
-    own, raw = dict(found.overrides.devices), {}
-    for place in places:
-        if node.profile.devices[place].state is not None:
-            continue
-        index = checking.index_of(node.profile, place)
-        folded = folding.fold(found.records[place], spec.devices[place], devices[place], own.get(index, {}), index)
-        own[index], raw[place] = folded.own, folded.raw
-    return replace(found.overrides, devices={index: tree for index, tree in own.items() if tree}), raw, spec, devices
-
-
 def _change(
-    node: Node, edit: Edit, places: Sequence[int] | None, *, said: str, folded: bool = True, fresh: bool = False, dry_run: bool = False
+    node: Node, edit: Edit, places: Sequence[int] | None, *, said: str, dropped: Sequence[int] = (), fresh: bool = False, dry_run: bool = False
 ) -> None:  # fmt: skip
     """Make what ``edit`` makes of the overrides theirs, on the GPUs at ``places`` (None: all), under the lock; checked before anything is written.
 
-    ``folded``: what setters wrote stays, as keys; ``fresh``: what moves begins again.
+    ``dropped``: GPUs on which nothing stays of what setters wrote; ``fresh``: what moves on these begins again.
     """
     if dry_run or not node.state.exists():  # a refusal makes no state
-        _plan(node, read(node), edit, places, said=said, folded=folded)
+        planning.plan(node, read(node), edit, places, said=said, dropped=dropped)
     if dry_run:
         return
     ensure(node)
     with state.writing(node.state) as held:
         if held.opened.head.image_crc != node.view.crc:
             raise state.StateError(f"{node.state}: is the state of another image by now")
-        count = len(node.profile.devices)
-        found = stored(held.record(None), [held.record(place) for place in range(count)], _indices(node), str(node.state))
-        plan = _plan(node, found, edit, places, said=said, folded=folded)
-        _publish(held, node, found, plan, range(count) if places is None else places, fresh=fresh)
+        records = [held.record(place) for place in range(len(node.profile.devices))]
+        found = stored(held.record(None), records, _indices(node), str(node.state))
+        made = planning.plan(node, found, edit, places, said=said, dropped=dropped)
+        _publish(held, node, found, made, frozenset(dropped if fresh else ()))
 
 
-def _publish(held: state.Writing, node: Node, found: Stored, plan: _Plan, places: Sequence[int], *, fresh: bool) -> None:
-    """Put the plan in force: the GPUs at ``places``, then the node where anything of it changed."""
-    now_ns, shared = held.now_ns(), plan.overrides.all
-    for place in places:
-        own = plan.overrides.devices.get(checking.index_of(node.profile, place), {})
-        started = _started(found.records[place], plan, place, now_ns)
-        spec = replace(plan.spec, devices=[{**fields, **(started if number == place else {})} for number, fields in enumerate(plan.spec.devices)])
-        state.publish(held, place, spec, plan.base, text=document.to_json(own) if own else b"", all_text=document.to_json(shared) if shared else b"",
-                      fresh=spec.devices[place] if fresh else started, marked=plan.raw.get(place, {}))  # fmt: skip
-    text = node_text(plan.overrides, found.started, found.profile)
-    if text != found.node.head.text or any(found.node.values[name] != value for name, value in plan.spec.system.items()):
-        state.publish(held, None, plan.spec, text=text)
-
-
-@dataclass(frozen=True)
-class _Plan:
-    """``spec``: what the overrides make; ``base``: what a reset of one GPU goes back to, None: the image; ``before``: what they made until now."""
-
-    overrides: Overrides
-    spec: ImageSpec
-    base: ImageSpec | None
-    before: ImageSpec
-    raw: Mapping[int, Mapping[str, FieldValue]]
-
-
-def _plan(node: Node, found: Stored, edit: Edit, places: Sequence[int] | None, *, said: str, folded: bool) -> _Plan:
-    every = range(len(found.records)) if places is None else places
-    now, raw, before, devices = _folded(node, found, every if folded else [])
-    wanted = edit(now, devices)
-    spec = node.compiled(node.overlaid(wanted, found.started, said), wanted.node)
-    shared = Overrides(wanted.all)
-    base = node.compiled(node.overlaid(shared, found.started, said)) if wanted.all or found.started else None
-    left = {place: {name: value for name, value in fields.items() if spec.devices[place][name] == before.devices[place][name]}
-            for place, fields in raw.items()}  # fmt: skip
-    filled = [{**fields, **left.get(place, {})} for place, fields in enumerate(spec.devices)]
-    return _Plan(wanted, replace(spec, devices=filled), base, before, left)
-
-
-def _started(record: RecordView, plan: _Plan, place: int, now_ns: int) -> dict[str, FieldValue]:
-    """Ramps that begin now: those that an override gave another base, and those that stood still until now."""
-    made: dict[str, FieldValue] = {}
-    for name, value in plan.spec.devices[place].items():
-        if value.kind != RAMP or value.start_ns is not None or not value.rate:
-            continue
-        before, was = plan.before.devices[place][name], record.values[name]
-        if before.value != value.value or (was.kind != RAMP and not was.status):
-            made[name] = replace(value, start_ns=now_ns)
-    return made
+def _publish(held: state.Writing, node: Node, found: Stored, made: Plan, fresh: frozenset[int]) -> None:
+    """Put the plan in force: each GPU of it, then the node where anything of that changed."""
+    now_ns, shared = held.now_ns(), made.overrides.all
+    for place in made.places:
+        own = made.overrides.devices.get(checking.index_of(node.profile, place), {})
+        begun = planning.begun(found.records[place], made, place, now_ns)
+        fields = {**made.spec.devices[place], **begun}
+        spec = replace(made.spec, devices=[fields if number == place else other for number, other in enumerate(made.spec.devices)])
+        state.publish(held, place, spec, made.base, text=document.to_json(own) if own else b"", all_text=document.to_json(shared) if shared else b"",
+                      fresh=fields if place in fresh else begun, marked=made.raw.get(place, {}))  # fmt: skip
+    text = node_text(made.overrides, found.started, found.profile)
+    if text != found.node.head.text or any(found.node.values[name] != value for name, value in made.spec.system.items()):
+        state.publish(held, None, made.spec, text=text)
 
 
 def ensure(node: Node) -> None:
