@@ -218,6 +218,15 @@ def _named(entry: Any) -> Iterator[str]:
 
 
 @functools.cache
+def guarded() -> frozenset[str]:
+    """The fields of guarded calls: a call that reads one of them counts where the device is armed (``tables/guarded.yaml``)."""
+    listed = set(load_yaml(TABLES / "guarded.yaml")["functions"])
+    if unknown := listed - set(since()):
+        raise TableError(f"guarded.yaml: no function {', '.join(sorted(unknown))}")
+    return frozenset(name for name, functions in readers().items() if name in device_fields() and listed & set(functions))
+
+
+@functools.cache
 def program_steps() -> dict[str, list[dict[str, Any]]]:
     """Setter programs by name: their checks and steps, as ``tables/programs/*.yaml`` say them; the order numbers the programs."""
     return {name: steps for _, name, steps in _programs()}
@@ -245,6 +254,7 @@ def _programs() -> tuple[tuple[str, str, list[dict[str, Any]]], ...]:
 def layout_word() -> int:
     """The 64-bit word image, state and library must agree on: structs, fields, functions and programs."""
     fields = [[(field.name, field.type, field.need, field.room, field.moves) for field in table.values()] for table in _tables()]
-    text = json.dumps([fields, list(since()), list(program_steps())]).encode()
-    digest = hashlib.sha256((INCLUDE / "nvp_image.h").read_bytes() + text).digest()
+    text = json.dumps([fields, sorted(guarded()), list(since()), list(program_steps())]).encode()
+    headers = b"".join((INCLUDE / name).read_bytes() for name in ("nvp_image.h", "nvp_steps.h"))
+    digest = hashlib.sha256(headers + text).digest()
     return int.from_bytes(digest[:8], "little")

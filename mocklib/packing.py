@@ -16,7 +16,7 @@ NO_FIELD = 0xFFFF
 NO_ARGUMENT = 0xFF
 CHECKS = ("status", "range", "list", "mode", "mask_within", "equals", "differs", "index", "below", "pair")
 ACTS = ("set", "copy", "zero", "clamp", "set_mode", "rebase", "restore", "set_item", "set_text", "mask_or", "mask_clear", "mask_set", "set_motion",
-        "set_mark", "adopt", "follow", "set_among", "share", "arbitrate")  # fmt: skip
+        "set_mark", "adopt", "follow", "set_among", "share", "arbitrate", "absent", "counted", "add", "raise", "take_count")  # fmt: skip
 OPS = {name: number for number, name in enumerate((*CHECKS, *ACTS))}
 """Steps of setter programs, in the order of their NVP_STEP numbers."""
 STEP_KEYS = frozenset({"check", "argument", "index", "field", "low", "high", "from", "value", "code", "mode", "rate", "when", "of", "times",
@@ -134,12 +134,12 @@ def _step(program: str, entry: dict[str, Any]) -> dict[str, int]:
         "op": OPS[op],
         "argument": int(entry.get("argument", NO_ARGUMENT)),
         "index": int(entry.get("index", NO_ARGUMENT)),
-        "field": number(entry.get("field") if op in CHECKS else None if op in {"set_mode", "set_mark"} else entry[op]),
+        "field": number(entry.get("field") if op in CHECKS else None if op in {"set_mode", "set_mark", "absent"} else entry[op]),
         "low": number(low.get(op, entry.get("low"))),
         "high": number(entry.get("of") if op == "arbitrate" else entry.get("high")),
         "code": int(entry.get("code", 2 if op == "set_text" else 0)),
         "mode": _bit(tables.MARKS, entry["set_mark"], where) if mark else _bit(tables.MODES, entry.get("set_mode", entry.get("mode")), where),
-        "value": int(rate) & 0xFFFFFFFFFFFFFFFF if isinstance(rate, int) else int(entry.get("value", entry.get("count", 0))),
+        "value": int(rate) & 0xFFFFFFFFFFFFFFFF if isinstance(rate, int) else int(entry.get("absent", entry.get("value", entry.get("count", 0)))),
         **_when(entry, where, of_node=of_node),
     }
 

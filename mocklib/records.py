@@ -27,6 +27,7 @@ from mocklib.spec import (
 from mocklib.structs import constants, structs
 
 MASK = 0xFFFFFFFFFFFFFFFF
+MOVING = (KINDS["ramp"], KINDS["track"])
 ALIGN = 64
 
 
@@ -70,6 +71,8 @@ class RecordWriter:
         place = self.fields[definition.index]
         place.status = given.status
         needed = {"present", definition.need} if definition.scope == "device" else set()  # one that is not present answers so for every field
+        if definition.scope == "device" and definition.name in tables.guarded():
+            needed.add("unarmed")
         place.need = sum(1 << number for number, mode in enumerate(tables.MODES) if mode in needed)
         if given.status and (definition.room or definition.moves):
             self._keep(place, definition)
@@ -101,9 +104,9 @@ class RecordWriter:
         if isinstance(given.value, bool) or not -(1 << 63) <= value <= MASK:
             raise ValueError(f"{given.value!r} is no 64-bit number")
         place.value, place.kind = value & MASK, given.kind
-        if given.kind or moves:
+        if given.kind in MOVING or moves:
             place.extra = len(self.motions)
-        if moves and not given.kind:
+        if moves and given.kind not in MOVING:
             self.motions.append({})
         if given.kind == 1:
             start = spec.ramp_start_ns if given.start_ns is None else given.start_ns
@@ -277,7 +280,7 @@ def _value(data: bytes, field: Any, definition: FieldDef, motions: Any, tracks: 
     if definition.type in tables.NUMBERS:
         value = int(field.value)
         rate, start = 0, None
-        if field.kind and not (field.kind in KINDS.values() and field.extra < len(motions)):
+        if field.kind not in KINDS.values() or (field.kind in MOVING and field.extra >= len(motions)):
             raise ImageError(f"{definition.name}: does not say how it moves")
         if field.kind == 1:
             rate, start = int(motions[field.extra].rate), int(motions[field.extra].start_ns) or None

@@ -8,7 +8,7 @@ from typing import Any
 from mocklib.answers import Asked
 from mocklib.binding import Answer
 
-KINDS = {"constant": 0, "ramp": 1, "track": 2}
+KINDS = {"constant": 0, "ramp": 1, "track": 2, "counted": 3}
 CLOCKS = {"real": 0, "frozen": 1, "scaled": 2}
 SHAPES = {"u32": 0, "i32": 1, "string": 2, "processes": 3, "keyed": 4, "processes_unprotected": 5, "process_samples": 6, "process_samples_four": 7,
           "handle": 8, "ok": 9, "pci_address": 10, "topology_pair": 11}  # fmt: skip

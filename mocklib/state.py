@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mocklib import carrying, image
+from mocklib import carrying, failing, image
 from mocklib import fields as tables
 from mocklib.fields import FieldDef
 from mocklib.records import RecordView, read_record
@@ -126,6 +126,11 @@ class Writing:
         self.opened = grown(self.opened, 2 * _aligned(max(len(data), len(back or b""))))
         self.opened.publish(number, _joined(data, back))
 
+    def calls(self, device: int) -> int:
+        """How many guarded calls were made on a device."""
+        counts = self.opened.ffi.cast("uint64_t *", self.opened.base + int(self.opened.head.counters))
+        return int(counts[device + 1])
+
     def events(self) -> Any:
         """The ring."""
         return self.opened.ffi.cast("struct nvp_events *", self.opened.base + int(self.opened.head.events))
@@ -173,6 +178,8 @@ def publish(
         return
     now = path.record(device)
     made = carrying.carried(now, spec, device, path.now_ns(), path.record(None).head.epoch_ns, frozenset(fresh))
+    if device is not None:
+        made = failing.carried(now, made, device, path.calls(device))
     head = replace(image.head_of(made, device), text=text, all_text=all_text)
     back_head = replace(image.head_of(base, device), all_text=all_text) if base else BARE
     if device is None:
@@ -295,4 +302,4 @@ def reset(path: Path, image_bytes: bytes, device: int | None = None) -> None:
         for number in range(len(view.records)) if device is None else [device + 1]:
             start, size = view.records[number]
             data = image_bytes[start : start + size]
-            held.opened.publish(number, data if number else _edited(data, **kept))
+            held.opened.publish(number, failing.restarted(data, held.calls(number - 1)) if number else _edited(data, **kept))

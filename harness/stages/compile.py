@@ -6,7 +6,7 @@ import datetime
 from dataclasses import replace
 from typing import Any
 
-from harness.stages import compile_absent, compile_answers, compile_device
+from harness.stages import compile_absent, compile_answers, compile_device, compile_failure
 from harness.stages.timeline import file as timeline_file
 from harness.stores.profiles import Device, Profile
 from harness.stores.schema import codec
@@ -56,7 +56,8 @@ def _modes(device: Device) -> frozenset[str]:
     if device.state is not None:
         return frozenset()
     on = device.values.get("ecc.mode_current") == "enabled" and "ecc.mode_current" not in device.states
-    return frozenset(("present", "ecc")) if on else frozenset(("present",))
+    held = ("ecc", on), ("armed", compile_failure.armed(device.values))
+    return frozenset(("present", *(mode for mode, holds in held if holds)))
 
 
 def _system(profile: Profile) -> dict[str, FieldValue]:

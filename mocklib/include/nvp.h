@@ -6,6 +6,7 @@
 #include "nvml.h"
 #include "nvp_older.h"
 #include "nvp_image.h"
+#include "nvp_steps.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -163,6 +164,8 @@ static NVP_INLINE bool nvp_load(const struct nvp_device *device, unsigned int id
 
 /* field.c: the general way to read fields: need, status and motion of each, the first code that is not SUCCESS. */
 nvmlReturn_t nvp_resolve(const struct nvp_device *device, const uint16_t *ids, unsigned int count, uint64_t *values);
+nvmlReturn_t nvp_settle(const struct nvp_device *device, const uint16_t *ids, unsigned int count, uint64_t *values);
+bool nvp_guard(const struct nvp_device *device, const uint16_t *ids, unsigned int count);
 nvmlReturn_t nvp_string(const struct nvp_device *device, unsigned int id, char *buffer, size_t size);
 bool nvp_identity_text(const struct nvp_device *device, unsigned int id, char *buffer, size_t size);
 bool nvp_identity_number(const struct nvp_device *device, unsigned int id, uint64_t *value);
@@ -280,9 +283,7 @@ void nvp_unanswered_begin(void);
 void nvp_unanswered_forget(void);
 void nvp_unanswered_write(void);
 
-/* ---- events.c ---- */
-nvmlReturn_t nvp_event_set_check(nvmlEventSet_t set);
-void nvp_event_sets_end(void);
+#include "nvp_failure.h"
 
 /* ---- programs.c, steps.c ---- */
 
@@ -311,6 +312,7 @@ nvmlReturn_t nvp_step_check(const struct nvp_run *run, const struct nvp_step *st
 void nvp_step_act(const struct nvp_run *run, const struct nvp_step *step);
 void nvp_step_follow(const struct nvp_run *run, const struct nvp_step *step);
 void nvp_set_number(unsigned char *half, unsigned int id, uint64_t value);
+void nvp_step_fail(const struct nvp_run *run, const struct nvp_step *step);
 bool nvp_step_holds(const struct nvp_run *run, const struct nvp_step *step);
 extern const uint16_t nvp_device_rooms[NVP_DEVICE_FIELD_COUNT];
 extern const uint16_t nvp_system_rooms[NVP_SYSTEM_FIELD_COUNT];
@@ -344,6 +346,7 @@ void nvp_image_release(void);
 
 /* ---- writing.c: one change of one record at a time, under the lock of the state ---- */
 unsigned char *nvp_state_edit(const struct nvp_device *device, nvmlReturn_t *code);
+unsigned char *nvp_state_edit_or_own(const struct nvp_device *device);
 const unsigned char *nvp_state_old(void);
 uint64_t nvp_state_capacity(void);
 const unsigned char *nvp_reset_record(const struct nvp_device *device, const unsigned char *half);
@@ -354,6 +357,7 @@ nvmlReturn_t nvp_state_marks(const struct nvp_device *device, uint32_t set, uint
 
 /* ---- ring.c: events and counts of guarded calls, in the state's file ---- */
 nvmlReturn_t nvp_event_add(const struct nvp_device *device, uint64_t type, uint64_t data, uint32_t gpu_instance, uint32_t compute_instance);
+void nvp_event_put(const struct nvp_device *device, uint64_t type, uint64_t data);
 uint64_t nvp_event_newest(void);
 bool nvp_event_read(uint64_t sequence, struct nvp_event *event);
 uint64_t nvp_count_call(const struct nvp_device *device);

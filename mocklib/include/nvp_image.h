@@ -20,11 +20,11 @@
 #define NVP_CONSTANT 0
 #define NVP_RAMP 1
 #define NVP_TRACK 2
+#define NVP_COUNTED 3
 
 #define NVP_MODE_PRESENT 1
 #define NVP_MODE_ECC 2
 #define NVP_MODE_UNARMED 4 /* no failure injector counts calls */
-
 #define NVP_MARK_REMOVED 1
 #define NVP_MARK_DRAINING 2
 #define NVP_MARK_EXCLUDED 4
@@ -33,7 +33,6 @@
 #define NVP_USER 1
 
 #define NVP_EVENT_COUNT 256
-
 #define NVP_CLOCK_REAL 0
 #define NVP_CLOCK_FROZEN 1
 #define NVP_CLOCK_SCALED 2
@@ -72,37 +71,6 @@
 #define NVP_ANSWER_COUNTED 1
 #define NVP_ANSWER_LENGTH_ALONE 2
 
-#define NVP_STEP_CHECK_STATUS 0
-#define NVP_STEP_CHECK_RANGE 1
-#define NVP_STEP_CHECK_LIST 2
-#define NVP_STEP_CHECK_MODE 3
-#define NVP_STEP_CHECK_WITHIN 4
-#define NVP_STEP_CHECK_EQUALS 5
-#define NVP_STEP_CHECK_DIFFERS 6
-#define NVP_STEP_CHECK_INDEX 7
-#define NVP_STEP_CHECK_BELOW 8
-#define NVP_STEP_CHECK_PAIR 9
-#define NVP_STEP_SET 10
-#define NVP_STEP_COPY 11
-#define NVP_STEP_ZERO 12
-#define NVP_STEP_CLAMP 13
-#define NVP_STEP_SET_MODE 14
-#define NVP_STEP_REBASE 15
-#define NVP_STEP_RESTORE 16
-#define NVP_STEP_SET_ITEM 17
-#define NVP_STEP_SET_TEXT 18
-#define NVP_STEP_MASK_OR 19
-#define NVP_STEP_MASK_CLEAR 20
-#define NVP_STEP_MASK_SET 21
-#define NVP_STEP_SET_MOTION 22
-#define NVP_STEP_SET_MARK 23
-#define NVP_STEP_ADOPT 24
-#define NVP_STEP_FOLLOW 25
-#define NVP_STEP_SET_AMONG 26
-#define NVP_STEP_SHARE 27
-#define NVP_STEP_ARBITRATE 28
-#define NVP_STEP_COUNT 29
-
 #define NVP_NO_ARGUMENT 0xff
 
 /* One field: a value, or the nvmlReturn_t answered instead (status), how it moves (kind) and the mode bits that must hold (need).
@@ -115,7 +83,7 @@ struct nvp_field {
     uint32_t extra;
 };
 
-/* How a moving field moves, from start on (0: from the node's epoch).  ramp: base + rate x (now - start), rate per second.  track: samples[(now - start) / period], held or looped. */
+/* How a moving field moves (NVP_RAMP, NVP_TRACK; NVP_COUNTED rises with every guarded call since the injector was made and has none of this), from start on (0: from the node's epoch).  ramp: base + rate x (now - start), rate per second.  track: samples[(now - start) / period], held or looped. */
 struct nvp_motion {
     uint64_t start_ns;
     int64_t rate;

@@ -47,13 +47,23 @@ void nvp_ring_release(void);
 void nvp_ring_before_fork(void);
 void nvp_ring_after_fork(void);
 unsigned char *nvp_state_open_events(nvmlReturn_t *code);
+unsigned char *nvp_state_edited(void);
 int nvp_state_open(int flags, enum nvp_found *found);
 enum nvp_found nvp_state_map(int file, int protection, struct nvp_mapped *map);
 enum nvp_found nvp_state_bind(void);
 bool nvp_state_create(void);
+bool nvp_state_lay_out(struct nvp_state *state);
+bool nvp_state_fits(const struct nvp_mapped *map);
+void nvp_state_attach_to(const struct nvp_mapped *map);
 int nvp_state_take_lock(nvmlReturn_t *code);
 void nvp_state_give_lock(int lock);
 enum nvp_found nvp_state_renew(enum nvp_found found);
+
+/* ---- own.c ---- */
+bool nvp_state_is_own(const struct nvp_mapped *map);
+bool nvp_state_take_own(struct nvp_mapped *map);
+void nvp_state_keep_own(void);
+void nvp_state_drop_own(void);
 
 #pragma GCC visibility pop
 

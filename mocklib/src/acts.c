@@ -209,6 +209,9 @@ static void act_on_record(const struct nvp_run *run, const struct nvp_step *step
         NVP_STORE(&record->odd, ~(record->modes << 24));
     } else if (step->op == NVP_STEP_SET_MARK) {
         NVP_STORE(&record->marks, argument ? record->marks | step->mode : record->marks & ~step->mode);
+    } else {
+        NVP_STORE(&record->handle_code, (uint32_t)argument);
+        NVP_STORE(&record->reading_code, (uint32_t)argument);
     }
 }
 
@@ -227,7 +230,7 @@ void nvp_step_act(const struct nvp_run *run, const struct nvp_step *step)
 {
     const uint64_t argument = step->argument < run->count ? run->arguments[step->argument].value : step->value;
     uint64_t value;
-    if (step->op == NVP_STEP_SET_MODE || step->op == NVP_STEP_SET_MARK)
+    if (step->op == NVP_STEP_SET_MODE || step->op == NVP_STEP_SET_MARK || step->op == NVP_STEP_ABSENT)
         act_on_record(run, step, argument);
     if (step->field == NVP_NO_FIELD || step->op < NVP_STEP_SET)
         return;
@@ -257,12 +260,6 @@ void nvp_step_act(const struct nvp_run *run, const struct nvp_step *step)
     case NVP_STEP_ADOPT:
         adopt(run, step);
         break;
-    case NVP_STEP_FOLLOW:
-    case NVP_STEP_SET_AMONG:
-    case NVP_STEP_SHARE:
-    case NVP_STEP_ARBITRATE:
-        nvp_step_follow(run, step);
-        break;
     case NVP_STEP_SET_ITEM:
     case NVP_STEP_SET_TEXT:
     case NVP_STEP_MASK_OR:
@@ -271,6 +268,7 @@ void nvp_step_act(const struct nvp_run *run, const struct nvp_step *step)
         act_on_bytes(run, step, argument);
         break;
     default:
+        (step->op < NVP_STEP_ABSENT ? nvp_step_follow : nvp_step_fail)(run, step);
         break;
     }
 }

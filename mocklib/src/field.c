@@ -61,10 +61,31 @@ nvmlReturn_t nvp_field_in(const struct nvp_device *device, const unsigned char *
         return need_code(record, lacking);
     if (field.status != NVML_SUCCESS)
         return (nvmlReturn_t)field.status;
-    return field.kind == NVP_CONSTANT ? NVML_SUCCESS : moved(device, half, &field, value);
+    if (field.kind == NVP_COUNTED)
+        *value += nvp_calls_in(device, half);
+    return field.kind == NVP_RAMP || field.kind == NVP_TRACK ? moved(device, half, &field, value) : NVML_SUCCESS;
+}
+
+/* A call on an armed device counts where one of the fields it reads is guarded. */
+bool nvp_guard(const struct nvp_device *device, const uint16_t *ids, unsigned int count)
+{
+    bool guarded = false;
+    if (!nvp_armed(device))
+        return false;
+    for (unsigned int i = 0; i < count && !guarded; i++)
+        guarded = (NVP_FIELD_AT(device->half[0], ids[i])->need & NVP_MODE_UNARMED) != 0;
+    if (guarded)
+        nvp_guarded_call(device);
+    return guarded;
 }
 
 nvmlReturn_t nvp_resolve(const struct nvp_device *device, const uint16_t *ids, unsigned int count, uint64_t *values)
+{
+    (void)nvp_guard(device, ids, count);
+    return nvp_settle(device, ids, count, values);
+}
+
+nvmlReturn_t nvp_settle(const struct nvp_device *device, const uint16_t *ids, unsigned int count, uint64_t *values)
 {
     nvmlReturn_t code;
     NVP_READ_BEGIN(device)

@@ -52,12 +52,21 @@ static bool recorded(const struct nvp_device *device, nvmlFieldValue_t *entry)
            nvp_recorded(NVP_FN_nvmlDeviceGetFieldValues, device->record - 1, given, &entry->nvmlReturn);
 }
 
+/* A field that is not plain; the first guarded one of a list counts as its call. */
+static NVP_COLD nvmlReturn_t settle(const struct nvp_device *device, uint16_t id, bool *guarded, uint64_t *value)
+{
+    if (!*guarded)
+        *guarded = nvp_guard(device, &id, 1);
+    return nvp_settle(device, &id, 1, value);
+}
+
 /* slow: recorded entries are answered as they were, and those that nothing answers are counted. */
 static NVP_INLINE nvmlReturn_t all(const struct nvp_device *device, int count, nvmlFieldValue_t *values, const bool slow)
 {
     if (count <= 0)
         return NVML_ERROR_INVALID_ARGUMENT;
     const long long now_us = (long long)(nvp_now_ns() / 1000);
+    bool guarded = false; /* the whole list is one call */
     for (int i = 0; i < count; i++) {
         nvmlFieldValue_t *entry = &values[i];
         const struct nvp_field_id *row = row_of(entry->fieldId, entry->scopeId);
@@ -73,7 +82,7 @@ static NVP_INLINE nvmlReturn_t all(const struct nvp_device *device, int count, n
                 (void)nvp_without_data(NVP_FN_nvmlDeviceGetFieldValues, entry->nvmlReturn);
             continue;
         }
-        entry->nvmlReturn = nvp_load(device, row->field, &value) ? NVML_SUCCESS : nvp_number(device, row->field, &value);
+        entry->nvmlReturn = nvp_load(device, row->field, &value) ? NVML_SUCCESS : settle(device, row->field, &guarded, &value);
         if (entry->nvmlReturn == NVML_SUCCESS)
             put(entry, row, value);
     }

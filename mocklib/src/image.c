@@ -18,7 +18,8 @@ static bool within(uint64_t offset, uint64_t count, uint64_t each, uint64_t size
 static bool sound_field(const struct nvp_field *field, const struct nvp_record *record, unsigned int type)
 {
     const bool number = type == NVP_T_u64 || type == NVP_T_i64;
-    if (field->kind > NVP_TRACK || (field->kind != NVP_CONSTANT && (!number || field->extra >= record->motion_count)))
+    const bool moves = field->kind == NVP_RAMP || field->kind == NVP_TRACK;
+    if (field->kind > NVP_COUNTED || (field->kind != NVP_CONSTANT && !number) || (moves && field->extra >= record->motion_count))
         return false;
     if (number || field->status != 0)
         return true;

@@ -27,6 +27,7 @@ static void end_handles(void)
 {
     nvp_devices_end();
     nvp_event_sets_end();
+    nvp_system_event_sets_end();
 }
 
 /* What nvmlInit answers on this node: a driver that is not loaded, or one whose library does not match, is data (field system.init_status). */
@@ -40,12 +41,16 @@ static nvmlReturn_t init_status(void)
 static void before_fork(void)
 {
     pthread_mutex_lock(&lock);
+    nvp_events_before_fork();
+    nvp_system_events_before_fork();
     nvp_state_before_fork();
 }
 
 static void after_fork(void)
 {
     nvp_state_after_fork();
+    nvp_system_events_after_fork();
+    nvp_events_after_fork();
     pthread_mutex_unlock(&lock);
 }
 

@@ -41,6 +41,8 @@ nvmlReturn_t nvp_run_program(const struct nvp_device *device, unsigned int numbe
     const unsigned char *image = (const unsigned char *)nvp_image;
     const struct nvp_program *program = (const struct nvp_program *)(const void *)(image + nvp_image->programs.offset) + number;
     struct nvp_run run = {.device = device, .arguments = arguments, .count = count};
+    if (nvp_armed(device) && device != &nvp_node)
+        nvp_guarded_call(device);
     if (program->count == 0 || !nvp_present(device))
         return nvp_lacking(device, NVML_ERROR_NOT_SUPPORTED);
     if ((program->scope == NVP_NODE) != (device == &nvp_node))

@@ -28,8 +28,10 @@ void nvp_ring_bind(const struct nvp_mapped *map)
     const struct nvp_state *state = map ? nvp_head_of(map) : NULL;
     pthread_mutex_lock(&counting.mutex);
     __atomic_store_n(&ring, state ? (const void *)(map->bytes + state->events) : NULL, __ATOMIC_RELEASE);
-    const bool again = map && counting.head.bytes && counting.head.device == map->device && counting.head.inode == map->inode;
-    __atomic_store_n(&counts, again ? (uint64_t *)(void *)(counting.head.bytes + state->counters) : NULL, __ATOMIC_RELEASE);
+    const bool own = map && nvp_state_is_own(map);
+    const bool again = own || (map && counting.head.bytes && counting.head.device == map->device && counting.head.inode == map->inode);
+    unsigned char *head = own ? map->bytes : counting.head.bytes;
+    __atomic_store_n(&counts, again ? (uint64_t *)(void *)(head + state->counters) : NULL, __ATOMIC_RELEASE);
     __atomic_store_n(&counting.tried, map == NULL || again, __ATOMIC_RELEASE);
     if (map) {
         counting.state = *map;
@@ -124,6 +126,15 @@ static void append(struct nvp_events *events, struct nvp_event *event)
     NVP_STORE(&events->newest, sequence);
 }
 
+/* One more event of a device whose record is being edited, beside that edit. */
+void nvp_event_put(const struct nvp_device *device, uint64_t type, uint64_t data)
+{
+    struct nvp_event event = {.time_ns = nvp_now_ns(), .type = type, .data = data, .device = device->record - 1,
+                              .gpu_instance = NVP_NO_INSTANCE, .compute_instance = NVP_NO_INSTANCE};
+    unsigned char *bytes = nvp_state_edited();
+    append((void *)(bytes + ((const struct nvp_state *)(const void *)bytes)->events), &event);
+}
+
 /* One more event of a device (NULL: of the node), now; the code of a write that cannot be made. */
 nvmlReturn_t nvp_event_add(const struct nvp_device *device, uint64_t type, uint64_t data, uint32_t gpu_instance, uint32_t compute_instance)
 {
@@ -146,13 +157,24 @@ static uint64_t *count_of(const struct nvp_device *device)
     return (shared ? shared : own_counts) + device->record;
 }
 
+/* What others counted in a state that this process may not write. */
+static uint64_t beside(const struct nvp_device *device)
+{
+    const struct nvp_events *events = __atomic_load_n(&ring, __ATOMIC_ACQUIRE);
+    if (events == NULL || __atomic_load_n(&counts, __ATOMIC_ACQUIRE) != NULL)
+        return 0;
+    const struct nvp_state *state = nvp_head_of(&nvp_attached);
+    const uint64_t *shared = (const void *)(nvp_attached.bytes + state->counters);
+    return __atomic_load_n(&shared[device->record], __ATOMIC_RELAXED);
+}
+
 /* One guarded call more on a device: how many there were with it, in every process of the state that may write there. */
 uint64_t nvp_count_call(const struct nvp_device *device)
 {
-    return __atomic_add_fetch(count_of(device), 1, __ATOMIC_RELAXED);
+    return __atomic_add_fetch(count_of(device), 1, __ATOMIC_RELAXED) + beside(device);
 }
 
 uint64_t nvp_counted_calls(const struct nvp_device *device)
 {
-    return __atomic_load_n(count_of(device), __ATOMIC_RELAXED);
+    return __atomic_load_n(count_of(device), __ATOMIC_RELAXED) + beside(device);
 }

@@ -83,6 +83,12 @@ static bool sound(const struct nvp_state *state, uint64_t size)
            state->stride == sizeof(struct nvp_state_record) + 2 * (uint64_t)state->capacity && sound_places(state);
 }
 
+/* Whether what is mapped is a sound state of the image that is served. */
+bool nvp_state_fits(const struct nvp_mapped *map)
+{
+    return sound(nvp_head_of(map), map->size);
+}
+
 /* Whether an open file that holds no state we can use may be replaced by one: it is empty, or a state of another image or version.  Anything else
  * is somebody's file under a name that was meant for the state. */
 static enum nvp_found replaceable(int file, const struct stat *status)
@@ -143,6 +149,16 @@ static void attach_one(struct nvp_device *device, unsigned char *bytes)
     __atomic_store_n(&device->generation, &record->generation, __ATOMIC_RELEASE);
 }
 
+/* Every device reads this state from now on; a reader may be in the one before. */
+void nvp_state_attach_to(const struct nvp_mapped *map)
+{
+    nvp_attached = *map;
+    nvp_ring_bind(map);
+    attach_one(&nvp_node, map->bytes);
+    for (unsigned int i = 0; i < nvp_image->device_count; i++)
+        attach_one(&nvp_devices[i + 1], map->bytes);
+}
+
 /* Every device reads the state that lies at the path, where one does.  What was attached before stays mapped: a reader may be in it. */
 enum nvp_found nvp_state_bind(void)
 {
@@ -155,11 +171,7 @@ enum nvp_found nvp_state_bind(void)
     close(file);
     if (found != NVP_SOUND)
         return found;
-    nvp_attached = map;
-    nvp_ring_bind(&map);
-    attach_one(&nvp_node, map.bytes);
-    for (unsigned int i = 0; i < nvp_image->device_count; i++)
-        attach_one(&nvp_devices[i + 1], map.bytes);
+    nvp_state_attach_to(&map);
     return NVP_SOUND;
 }
 
@@ -186,6 +198,8 @@ void nvp_state_attach(void)
         attach_or_create();
     else
         nvp_state_path[0] = '\0';
+    if (nvp_node.generation == &no_generation)
+        nvp_state_keep_own();
     pthread_mutex_unlock(&nvp_state_mutex);
 }
 
@@ -206,6 +220,9 @@ void nvp_state_after_fork(void)
 void nvp_state_release(void)
 {
     nvp_ring_release();
+    if (nvp_state_is_own(&nvp_attached))
+        nvp_attached = (struct nvp_mapped){NULL, 0, 0, 0};
+    nvp_state_drop_own();
     if (nvp_attached.bytes)
         munmap(nvp_attached.bytes, nvp_attached.size);
     nvp_attached = (struct nvp_mapped){NULL, 0, 0, 0};

@@ -35,7 +35,7 @@ void nvp_kill_point(void)
 
 static void end_write(void)
 {
-    if (write_now.map.bytes)
+    if (write_now.map.bytes && !nvp_state_is_own(&write_now.map))
         munmap(write_now.map.bytes, write_now.map.size);
     if (write_now.file >= 0)
         close(write_now.file);
@@ -108,6 +108,8 @@ static nvmlReturn_t hold(uint64_t size)
 {
     const struct nvp_state *state = nvp_head_of(&write_now.map);
     const off_t place = (off_t)(write_now.half - write_now.map.bytes);
+    if (nvp_state_is_own(&write_now.map))
+        return size <= state->capacity ? NVML_SUCCESS : NVML_ERROR_INSUFFICIENT_RESOURCES;
     return size <= state->capacity && posix_fallocate(write_now.file, place, (off_t)size) == 0 ? NVML_SUCCESS : NVML_ERROR_INSUFFICIENT_RESOURCES;
 }
 
@@ -120,19 +122,20 @@ static void copy_words(unsigned char *to, const unsigned char *from, uint64_t si
         NVP_STORE(&target[i], source[i]);
 }
 
-static nvmlReturn_t begin(const struct nvp_device *device)
+static nvmlReturn_t begin(const struct nvp_device *device, bool or_own)
 {
     pthread_mutex_lock(&nvp_state_mutex);
     nvmlReturn_t code = open_for_write();
+    if (code == NVML_ERROR_NO_PERMISSION && or_own && nvp_state_take_own(&write_now.map))
+        code = NVML_SUCCESS;
     if (code == NVML_SUCCESS)
         code = take_record(device);
     return code;
 }
 
-/* The half to edit of a device's record, a copy of the one in force; NULL and a code where nothing can be written.  Ends with commit or abandon. */
-unsigned char *nvp_state_edit(const struct nvp_device *device, nvmlReturn_t *code)
+static unsigned char *edit(const struct nvp_device *device, bool or_own, nvmlReturn_t *code)
 {
-    *code = begin(device);
+    *code = begin(device, or_own);
     const uint64_t size = *code == NVML_SUCCESS ? (nvp_used((const void *)write_now.old) + 7) & ~7ULL : 0;
     if (*code == NVML_SUCCESS)
         *code = hold(size);
@@ -142,6 +145,19 @@ unsigned char *nvp_state_edit(const struct nvp_device *device, nvmlReturn_t *cod
     }
     copy_words(write_now.half, write_now.old, size);
     return write_now.half;
+}
+
+/* The half to edit of a device's record, a copy of the one in force; NULL and a code where nothing can be written.  Ends with commit or abandon. */
+unsigned char *nvp_state_edit(const struct nvp_device *device, nvmlReturn_t *code)
+{
+    return edit(device, false, code);
+}
+
+/* As nvp_state_edit; where nothing can be written, the half is one of the process's own (own.c). */
+unsigned char *nvp_state_edit_or_own(const struct nvp_device *device)
+{
+    nvmlReturn_t code;
+    return edit(device, true, &code);
 }
 
 /* The half in force while another is edited. */
@@ -200,7 +216,7 @@ static nvmlReturn_t put_reset_record(const struct nvp_device *device)
 nvmlReturn_t nvp_state_reset(const struct nvp_device *device)
 {
     const struct nvp_program *programs = (const void *)((const unsigned char *)nvp_image + nvp_image->programs.offset);
-    nvmlReturn_t code = begin(device);
+    nvmlReturn_t code = begin(device, false);
     if (code == NVML_SUCCESS)
         code = put_reset_record(device);
     if (code == NVML_SUCCESS) {
@@ -224,6 +240,12 @@ nvmlReturn_t nvp_state_marks(const struct nvp_device *device, uint32_t set, uint
     NVP_STORE(&record->marks, (record->marks & ~clear) | set);
     nvp_state_commit();
     return NVML_SUCCESS;
+}
+
+/* The first bytes of the state in which a record is being edited. */
+unsigned char *nvp_state_edited(void)
+{
+    return write_now.map.bytes;
 }
 
 /* The state open for an event (ring.c): its first bytes, or NULL and a code.  Ends with nvp_state_abandon. */

@@ -11,7 +11,6 @@ from typing import Any
 
 from harness.stores.schema.keys import Key
 
-_FAILURES = (("healthy", 0), ("lost", 1), ("fallen_off_bus", 2), ("ecc_uncorrectable", 3))
 _PATTERNS = (("idle", 0), ("busy", 1), ("burst", 2), ("steady", 3))
 
 DEVICE: tuple[Key, ...] = (
@@ -26,8 +25,6 @@ DEVICE: tuple[Key, ...] = (
     Key("dynamic_metrics.utilization.pattern", "word", _PATTERNS), Key("dynamic_metrics.utilization.burst_period_sec", "fraction"),
     Key("dynamic_metrics.utilization.gpu_min", "ratio"), Key("dynamic_metrics.utilization.gpu_max", "ratio"),
     Key("dynamic_metrics.utilization.memory_min", "ratio"), Key("dynamic_metrics.utilization.memory_max", "ratio"),
-    Key("failure.mode", "word", _FAILURES), Key("failure.after_calls", "uint", bits=64), Key("failure.probability", "probability"),
-    Key("failure.seed", "uint", bits=64), Key("failure.xid.code", "uint"),
     Key("gpm.supported", "flag"), Key("gpm.pcie_tx_mib_per_sec", "uint"), Key("gpm.pcie_rx_mib_per_sec", "uint"),
     Key("features", "features"), Key("grace_superchip.enabled", "flag"), Key("grace_superchip.cpu_cores", "uint"),
     Key("grace_superchip.cpu_memory_gb", "uint"), Key("grace_superchip.coherent_memory", "flag"), Key("grace_cpu_pair", "uint"),

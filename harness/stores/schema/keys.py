@@ -52,6 +52,8 @@ _CONFIGURATION = (("none", 1), ("incorrect_sysguid", 2), ("incorrect_chassis_sn"
                   ("incompatible_gpu_fw", 6), ("invalid_location", 7), ("gpu_state_invalid", 8))  # fmt: skip
 _SUMMARY = (("not_supported", 0), ("healthy", 1), ("unhealthy", 2), ("limited_capacity", 3))
 
+_FAILURES = (("healthy", 0), ("lost", 1), ("fallen_off_bus", 2), ("ecc_uncorrectable", 3))
+
 _SPECIAL: tuple[Key, ...] = (
     Key("pci.bus_id", "bus_id"),
     Key("fan.speed_percent", "percent"),
@@ -87,6 +89,11 @@ _SPECIAL: tuple[Key, ...] = (
     Key("fabric.health_summary", "word", (("auto", -1), *_SUMMARY)),
     Key("fabric.health_mask", "uint"),
     Key("fabric.health.incorrect_configuration", "word", _CONFIGURATION),
+    Key("failure.mode", "word", _FAILURES),
+    Key("failure.after_calls", "uint", bits=64),
+    Key("failure.probability", "probability"),
+    Key("failure.seed", "uint", bits=64),
+    Key("failure.xid.code", "uint"),
     *(Key(flag, "flag") for flag in FLAGS),
     *(Key(path, "health_flag") for path, _ in HEALTH if path != "fabric.health.incorrect_configuration"),
 )
@@ -100,6 +107,7 @@ WHOLE = frozenset((
     "compute_capability", "gsp_firmware", "gpu_operation_mode", "driver_model", "memory", "bar1_memory", "protected_memory", "pcie", "bridge_chip",
     "power", "thermal", "fan", "clocks", "voltage", "supported_clocks", "clocks_throttle_reasons", "utilization", "encoder_stats", "fbc_stats", "ecc",
     "repair", "retired_pages", "inforom", "remapped_rows", "display", "virtualization", "accounting", "fabric", "reset_status", "capabilities", "mig",
+    "failure",
 ))  # fmt: skip
 """Blocks that a per-device entry replaces whole; every other block (pci, platform, states) merges key by key, scalars and lists replace."""
 
