@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.cases.boards import A100, GT1030, H100, T4, put, text_of
 from tests.cases.conftest import Ask, On, Take
 
@@ -10,6 +12,7 @@ REASONS = ("nvmlDeviceGetCurrentClocksThrottleReasons", "clocksThrottleReasons")
 CLOCKS = [("supported_mem_clock", [("value", "5001 MHz"), ("supported_graphics_clock", "1590 MHz"), ("supported_graphics_clock", "1575 MHz")])]
 
 
+@pytest.mark.spec("J01")
 def test_one_reason_has_the_name_that_its_driver_uses(take: Take, on: On):
     """BL-030: the same key is printed as a throttle reason by 525 and as an event reason by 535 and newer."""
     for board, driver, word in ((GT1030, "525.147.05", "throttle"), (A100, "535.274.02", "event"), (A100, "570.148.08", "event")):

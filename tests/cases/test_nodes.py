@@ -30,6 +30,7 @@ def addresses(text: str) -> list[str]:
     return re.findall(r'<gpu id="0000(.*?)">', text)
 
 
+@pytest.mark.spec("Z20")
 @pytest.mark.parametrize(
     ("place", "reason", "code"), [(7, "Unknown Error", UNKNOWN), (3, "GPU is lost.  Reboot the system to recover this GPU", LOST)]
 )

@@ -56,6 +56,7 @@ def test_entries_have_the_size_of_their_generation(driver: str, name: str, struc
     assert entries[2 * size :] == b"\xa5" * size
 
 
+@pytest.mark.spec("R15")
 def test_a_probe_says_how_many_and_writes_nothing(take: Take, ask: Ask):
     """BL-035: 0 entries without a buffer, too few, enough."""
     nvml, device = ask(take(put(text_of(A100), "processes", TWO)))

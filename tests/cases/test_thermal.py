@@ -13,6 +13,7 @@ MARGINS = {193: -8, 194: -2, 195: 0, 196: 0}
 SHUTDOWN, SLOWDOWN, MEMORY_MAX, GPU_MAX = 0, 1, 2, 3
 
 
+@pytest.mark.spec("G07")
 def test_a_board_with_absolute_thresholds_has_no_margins(ask: Ask):
     """BL-010: the A100's shutdown is at 92 C; the fields of margins are not supported, so no reader turns a margin into a threshold."""
     nvml, device = ask(A100)
@@ -22,6 +23,7 @@ def test_a_board_with_absolute_thresholds_has_no_margins(ask: Ask):
     assert nvml.call("nvmlDeviceGetMarginTemperature", device).code == 3
 
 
+@pytest.mark.spec("G07")
 def test_a_board_with_margins_has_signed_ones_and_no_absolute_thresholds(ask: Ask):
     """BL-010: the H100's shutdown is 8 below its limit."""
     nvml, device = ask(H100)

@@ -46,6 +46,7 @@ def test_too_short_a_list_is_not_written(serve: Serve) -> None:
     assert (count[0], list(clocks)) == (3, [7, 7])
 
 
+@pytest.mark.spec("R23")
 def test_an_empty_list_is_success_and_zero(serve: Serve) -> None:
     empty = boards.device(processes__compute=FieldValue(()), clocks__supported=FieldValue(()), retired_pages__single_bit=FieldValue(Pages(0)))
     nvml, handle = serve(boards.spec(devices=[empty]))
@@ -78,6 +79,7 @@ def test_processes_come_in_three_generations_of_struct(serve: Serve, kind: str) 
     assert nvml.call("nvmlSystemGetProcessName", None, {"pid": 8}).code == 6
 
 
+@pytest.mark.spec("R18")
 def test_process_details_of_one_mode_and_of_all(serve: Serve) -> None:
     given = {"compute": PROCESSES, "graphics": PROCESSES[:1], "mps": ()}
     nvml, handle = serve(boards.spec(devices=[boards.device() | {f"processes.{name}": FieldValue(value) for name, value in given.items()}]))
@@ -136,12 +138,14 @@ def test_the_accounting_buffer_names_its_processes_and_their_figures(serve: Serv
     assert (running["stats.isRunning"], running["stats.time"], running["stats.maxMemoryUsage"]) == (1, 0, (1 << 64) - 1)
 
 
+@pytest.mark.spec("R05", "R06")
 def test_of_two_records_of_a_process_the_later_stands_and_one_without_a_record_is_not_found(serve: Serve) -> None:
     nvml, handle = serve(accounting(FieldValue(1), FieldValue(ACCOUNTED)))
     assert nvml.call("nvmlDeviceGetAccountingStats", handle, {"pid": 7}).out["stats.time"] == 1
     assert nvml.call("nvmlDeviceGetAccountingStats", handle, {"pid": 8}).code == 6
 
 
+@pytest.mark.spec("R06")
 @pytest.mark.parametrize(("mode", "records", "code"), [(0, 0, 3), (1, 4, 4), (1, 15, 15)])
 def test_without_accounting_and_where_the_buffer_has_a_code_there_are_no_figures(serve: Serve, mode: int, records: int, code: int) -> None:
     nvml, handle = serve(accounting(FieldValue(mode), FieldValue(status=records) if records else FieldValue(ACCOUNTED)))
@@ -202,6 +206,7 @@ def test_lookups_of_what_is_not_there_are_not_found(serve: Serve) -> None:
     assert nvml.call("nvmlDeviceGetHandleByIndex_v2", None, {"index": 3}).code == 2
 
 
+@pytest.mark.spec("U21")
 def test_field_values_carry_their_own_code_type_and_the_frozen_instant(serve: Serve) -> None:
     board = boards.device(thermal__tlimit__shutdown_c=FieldValue(-8), power__average_draw_mw=FieldValue(status=4))
     nvml, handle = serve(boards.spec(devices=[board]))
@@ -234,6 +239,7 @@ def test_a_scope_that_is_not_listed_is_not_supported(serve: Serve) -> None:
     assert [entry.code for entry in nvml.field_values(handle, [(185, 2), (185, 1)])] == [3, 0]
 
 
+@pytest.mark.spec("U21")
 def test_a_count_of_field_values_that_is_none_is_invalid(serve: Serve) -> None:
     nvml, handle = serve()
     values = nvml.ffi.new("nvmlFieldValue_t[]", 1)

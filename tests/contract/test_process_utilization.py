@@ -34,6 +34,7 @@ def infos(nvml: Any, handle: int, capacity: int, seen: int = 0, listed: bool = T
     return int(code), int(info.processSamplesCount), found[: info.processSamplesCount]
 
 
+@pytest.mark.spec("R19")
 def test_one_sample_a_process_is_taken_now(serve: Serve) -> None:
     nvml, handle = serve(board(FieldValue(USES)))
     answer = nvml.call("nvmlDeviceGetProcessUtilization", handle, {"lastSeenTimeStamp": 0})
@@ -41,6 +42,7 @@ def test_one_sample_a_process_is_taken_now(serve: Serve) -> None:
     assert infos(nvml, handle, 4) == (0, 2, [sample | {"jpgUtil": 0, "ofaUtil": 0} for sample in SAMPLES])
 
 
+@pytest.mark.spec("R19")
 def test_a_probe_and_too_small_a_list_say_how_many_there_are(serve: Serve) -> None:
     nvml, handle = serve(board(FieldValue(USES)))
     assert infos(nvml, handle, 0, listed=False) == (7, 2, [])

@@ -66,6 +66,7 @@ def test_the_loader_finds_a_branchs_names_and_no_newer_one(own: Callable[[str], 
     assert set(done.stdout.split()) == drivers.load().resolve(version).exports
 
 
+@pytest.mark.spec("Z24")
 @pytest.mark.parametrize("version", since.LIBRARIES)
 def test_a_branchs_nvidia_smi_runs_on_its_branch_library(
     own: Callable[[str], Path], smi_binary: Callable[[int], Path], repository: Path, version: str

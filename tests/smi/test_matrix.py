@@ -33,6 +33,7 @@ BOARDS = (
 """By hand all profiles are run: `nvparity matrix`."""
 
 
+@pytest.mark.spec("Z17")
 @pytest.mark.parametrize("board", BOARDS)
 def test_every_view_ends_as_documented_and_gives_what_the_page_says(
     board: str, smi_binaries: dict[int, Path], served_library: Path, tmp_path: Path

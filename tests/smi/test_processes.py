@@ -94,6 +94,7 @@ def test_a_process_of_the_mps_list_alone_is_not_printed_and_up_to_535_ends_the_m
     assert [(entry["pid"], entry["type"]) for entry in printed(ask(branch, processes, "-q", "-x"))] == [("6", "M+C" if branch >= 550 else "C")]
 
 
+@pytest.mark.spec("R20", "Z17")
 @pytest.mark.parametrize("branch", VERSIONS)
 def test_the_query_of_compute_apps_lists_the_compute_list_alone(ask: Ask, branch: int) -> None:
     done = ask(branch, EACH_TYPE, "--query-compute-apps=pid,used_memory,name", "--format=csv,noheader,nounits")
@@ -185,6 +186,7 @@ def test_pmon_without_processes_or_uses_has_dashes(ask: Ask, branch: int) -> Non
     assert [idle[name] for name in ("pid", "sm", "mem", "enc", "dec")] == ["31", *["0" if branch in (390, 418) else "-"] * 4]
 
 
+@pytest.mark.spec("Z17")
 @pytest.mark.parametrize("branch", MONITORED)
 def test_dmon_prints_the_readings(ask: Ask, branch: int) -> None:
     (row,) = columns(ask(branch, [], "dmon", "-c", "1", "-s", "pucmet"))
@@ -201,6 +203,7 @@ def test_a_board_that_is_not_monitored_is_told(ask: Ask, branch: int, more: str)
         assert (done.status, done.stdout.decode().splitlines()[0]) == (255, "Not supported on the device(s)")
 
 
+@pytest.mark.spec("R09", "Z17")
 @pytest.mark.parametrize("branch", VERSIONS)
 def test_accounted_apps_are_the_buffer(ask: Ask, branch: int) -> None:
     done = ask(branch, USED[:1], "--query-accounted-apps=pid,gpu_util,mem_util,max_memory_usage,time", "--format=csv,noheader")

@@ -89,6 +89,7 @@ def alike(field: str, given: str, element: str) -> bool:
     return WORDS.get((field, plain), plain) in (element, _UNIT.sub("", element))
 
 
+@pytest.mark.spec("Z19")
 @pytest.mark.parametrize("board", BOARDS)
 @pytest.mark.parametrize("branch", [340, 390, 418, 450, 460, 470, 525, 535, 550, 555])
 def test_every_field_reads_what_its_element_reads(

@@ -73,6 +73,7 @@ def without(text: bytes, loose: list[re.Pattern[bytes]]) -> bytes:
     return text
 
 
+@pytest.mark.spec("Z18")
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("branch", BRANCHES)
 def test_every_profile_is_printed_whole_and_in_every_section_as_the_binary_prints_it(pairs: Pairs, branch: int, part: int) -> None:

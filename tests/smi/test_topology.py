@@ -43,6 +43,7 @@ def ask(smi_binary: Callable[[int], Path], library_path: Path, repository: Path,
     return start
 
 
+@pytest.mark.spec("Z17")
 @pytest.mark.parametrize("branch", VERSIONS)
 def test_the_matrix_has_links_processors_and_nodes(ask: Ask, branch: int) -> None:
     done = ask(branch, "topo", "-m")

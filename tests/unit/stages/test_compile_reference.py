@@ -71,6 +71,7 @@ def test_retired_pages_are_read_under_the_references_name() -> None:
     assert (pages.count, tuple(pages.addresses)) == (1, (4096,))
 
 
+@pytest.mark.spec("S04")
 @pytest.mark.parametrize(("node", "value"), [("{c2c_enabled: true}", 1), ("{c2c_enabled: false}", "status 3"), ("{}", "status 3")])
 def test_a_node_without_c2c_says_not_supported_and_never_disabled(node: str, value: Any) -> None:
     assert held("c2c_mode", "", f"nvlink: {node}") == value
@@ -88,6 +89,7 @@ def ids(mask: bytes) -> list[int]:
 OFFERED = "supported: [{id: 0, priority: 10, conflicts: [1, 5]}, {id: 1, priority: 20}, {id: 5, priority: 5}, {id: 6, priority: 40}]"
 
 
+@pytest.mark.spec("F17")
 @pytest.mark.parametrize(
     ("requested", "asked", "enforced"),
     [

@@ -159,6 +159,7 @@ def test_not_available_text_is_no_value():
     assert codec.to_nvml(keys.device_keys()["fan.speed_percent"], "N/A") is None
 
 
+@pytest.mark.spec("B18")
 def test_an_architecture_is_read_in_any_case_and_under_its_other_name():
     text = HEAD + 'device_defaults: {architecture: " Ada_Lovelace "}\n'
     value = profiles.parse(text.encode()).devices[0].values["architecture"]
