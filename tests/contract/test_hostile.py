@@ -201,3 +201,12 @@ def test_two_processes_that_set_at_once_lose_no_generation(run: Run, library_pat
     writers = [subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     assert [writer.communicate()[0] for writer in writers] == ["{0}\n"] * 2
     assert state.read(path).generations == (0, 600)
+
+
+def test_every_getter_is_answered_with_the_state_mapped_for_reading_alone(run: Run, tmp_path: Path) -> None:
+    program = (
+        "from mocklib import asking\n"
+        "print(nvml.init(), put(100000), len(asking.ask(nvml)) > 100, got())\n"
+        "print({line.split()[1] for line in open('/proc/self/maps') if 'the.state' in line})"
+    )
+    assert run(program, MOCK_NVML_STATE=tmp_path / "the.state")[0] == "0 0 True 100000\n{'r--s'}"
