@@ -112,10 +112,11 @@ def tried(path: Path, nvml: binding.Nvml, handle: int | None, function: str, arg
         if code is not None:
             break
     after = record(path, place)
-    state.read(path)  # sound
+    view = state.read(path)  # sound
     if code != 0 or after[0] != before[0] + 1:
         return number, f"code {code}, generation {before[0]} to {after[0]}"
-    if child(nvml, handle, function, arguments, 0) != 0:
+    lost = handle is not None and "present" not in view.devices[0].modes
+    if not lost and child(nvml, handle, function, arguments, 0) != 0:
         return number, "the next write is refused"
     return number, ""
 
@@ -136,7 +137,11 @@ def calls(library: str, folder: Path, name: str, steps: Steps, spec: ImageSpec) 
     pairs = itertools.product(values(steps, spec.system if runner.of_node else spec.devices[0]), repeat=len(runner.numbers))
     asked = ({**runner.given, **dict(zip(runner.numbers, pair, strict=True))} for pair in pairs)
     taken = [one for one in asked if child(nvml, handle, runner.function, one, 0) == 0]
-    yield from (tried(kept, nvml, handle, runner.function, one) for one in (taken[:1] + taken[-1:] if len(taken) > 1 else taken))
+    for one in taken[:1] + taken[-1:] if len(taken) > 1 else taken:
+        nvml.shutdown()
+        state.create(kept, packed)  # some lose the GPU
+        nvml.init()
+        yield tried(kept, nvml, None if runner.of_node else nvml.device(0), runner.function, one)
     nvml.shutdown()
     if not taken:
         yield 0, "its checks take no arguments that were tried"
