@@ -32,11 +32,12 @@ class Folded:
     raw: Mapping[str, FieldValue] = field(default_factory=dict)
 
 
-def fold(record: RecordView, compiled: Mapping[str, FieldValue], device: Device, own: Tree, index: int) -> Folded:
+def fold(record: RecordView, compiled: Mapping[str, FieldValue], marks: frozenset[str], device: Device, own: Tree, index: int) -> Folded:
     """The bucket ``own`` of a GPU with what its ``record`` has otherwise than its overrides alone.
 
-    ``compiled`` are the fields that profile and overrides make, ``device`` the GPU that they are compiled from.
+    ``compiled`` and ``marks`` are the fields that profile and overrides make, and what hides the GPU; ``device`` is what they are compiled from.
     """
+    own = merging.merge(own, {mark: mark in record.head.marks for mark in fields.MARKS if (mark in record.head.marks) != (mark in marks)})
     written = {name: record.values[name] for name in fields.device_fields() if _written(name, record, compiled)}
     if not written:
         return Folded(own)

@@ -60,7 +60,8 @@ def folded(node: Node, found: Stored, places: Sequence[int]) -> Folded:
         if node.profile.devices[place].state is not None:
             continue
         index = checking.index_of(node.profile, place)
-        made = folding.fold(found.records[place], spec.devices[place], devices[place], own.get(index, {}), index)
+        marks = spec.marks[place] if place < len(spec.marks) else frozenset()
+        made = folding.fold(found.records[place], spec.devices[place], marks, devices[place], own.get(index, {}), index)
         own[index], raw[place] = made.own, made.raw
     shared = merging.merge(found.overrides.all, of_node)
     return Folded(replace(found.overrides, all=shared, devices={index: tree for index, tree in own.items() if tree}), raw, spec, devices)
