@@ -1,6 +1,6 @@
 """A client in a process of its own: ``python -m tests.contract.asked LIBRARY`` answers ``[function, GPU or null, arguments]`` with code and out.
 
-It initialises once, before the first line; bytes come as numbers.
+It initialises and asks for its handles once, before the first line; bytes come as numbers.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ def main(arguments: list[str]) -> int:
     """Answer until standard input ends."""
     nvml = binding.open_library(arguments[0])
     print(nvml.init(), flush=True)
+    handles = [nvml.device(gpu) for gpu in range(nvml.count())]
     for line in sys.stdin:
         function, gpu, given = json.loads(line)
-        answer = nvml.call(function, None if gpu is None else nvml.device(gpu), given)
+        answer = nvml.call(function, None if gpu is None else handles[gpu], given)
         print(json.dumps([answer.code, {name: plain(value) for name, value in answer.out.items()}]), flush=True)
     return 0
 

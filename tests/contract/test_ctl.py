@@ -174,3 +174,43 @@ def test_a_reset_takes_what_setters_wrote(node: Node) -> None:
     assert node.ask("nvmlDeviceSetPowerManagementLimit", 0, limit=250000)[0] == 0
     node.ctl("reset", "--gpu", "0")
     assert node.ask("nvmlDeviceGetPowerManagementLimit", 0) == before
+
+
+@pytest.mark.spec("X03", "V08", "V18", "Y09")
+def test_a_failure_stays_tripped_through_other_changes_until_it_is_healed(node: Node) -> None:
+    temperature = ("nvmlDeviceGetTemperature", 0)
+    node.ctl("fail", "--mode", "lost", "--after-calls", "2", "--xid", "79", "--gpu", "0")
+    assert [node.ask(*temperature, sensorType=0)[0] for _ in range(3)] == [0, 15, 15]
+    node.ctl("pstate", "4", "--gpu", "0")
+    node.ctl("fan", "30", "--gpu", "all")
+    assert node.ask(*temperature, sensorType=0)[0] == 15
+    place = node.folder / "failed.yaml"
+    node.ctl("export", str(place))
+    own = yaml.safe_load(place.read_text())["devices"]["0"]
+    assert own == {"failure": {"mode": "lost", "after_calls": 2, "probability": None, "seed": None, "xid": {"code": 79}}, "performance_state": "P4"}
+    node.ctl("fail", "--mode", "healthy", "--gpu", "0")
+    assert node.ask(*temperature, sensorType=0)[0] == 0
+    assert node.ask("nvmlDeviceGetPerformanceState")[1] == {"pState": 4}
+    assert node.ask(*("nvmlDeviceGetTemperature", 1), sensorType=0)[0] == 0
+
+
+@pytest.mark.spec("X03", "V10")
+def test_what_a_failure_does_is_no_override(node: Node) -> None:
+    node.ctl("fail", "--mode", "ecc_uncorrectable", "--gpu", "0")
+    assert node.ask("nvmlDeviceGetTemperature", 0, sensorType=0)[0] == 0
+    assert node.ask("nvmlDeviceGetRemappedRows")[1] == {"corrRows": 0, "uncRows": 1, "isPending": 0, "failureOccurred": 1}
+    node.ctl("pstate", "4", "--gpu", "0")
+    place = node.folder / "failed.yaml"
+    node.ctl("export", str(place))
+    assert set(yaml.safe_load(place.read_text())["devices"]["0"]) == {"failure", "performance_state"}
+    assert node.ask("nvmlDeviceGetRemappedRows")[1]["uncRows"] == 1
+    node.ctl("reset", "--gpu", "0")
+    assert node.ask("nvmlDeviceGetRemappedRows")[1] == {"corrRows": 0, "uncRows": 0, "isPending": 0, "failureOccurred": 0}
+
+
+def test_a_recipe_is_seen_and_taken_away(node: Node) -> None:
+    node.ctl("recipe", "row-remap-pending", "--gpu", "1")
+    assert node.ask("nvmlDeviceGetRemappedRows", 1)[1]["isPending"] == 1
+    assert node.ask("nvmlDeviceGetRemappedRows", 0)[1]["isPending"] == 0
+    node.ctl("reset", "--gpu", "1")
+    assert node.ask("nvmlDeviceGetRemappedRows", 1)[1]["isPending"] == 0

@@ -13,13 +13,14 @@ from harness.stages.overriding import verbs
 
 if TYPE_CHECKING:
     from harness.stages.overriding.arguments import Changes, Values
+    from harness.stores.profiles import Device
 
 
-def put(call: Call, verb: Callable[[Values], Changes]) -> None:
+def put(call: Call, verb: Callable[[Device], Changes]) -> None:
     """Check ``verb``, then put what it writes for the GPUs of ``--gpu`` in force."""
-    from harness.stages.overriding import putting
+    from harness.stages.overriding import putting, wanting
 
-    verb({})
+    verb(wanting.NOTHING)
     node = call.node()
     target = call.target(node)
     written = putting.put(node, target, verb, dry_run=call.dry_run)
@@ -31,7 +32,7 @@ def _single(name: str, verb: Callable[[str, Values], Changes], metavar: str, lin
     @click.argument("value", metavar=metavar)
     @shared.command
     def run(call: Call, value: str) -> None:
-        put(call, lambda values: verb(value, values))
+        put(call, lambda device: verb(value, device.values))
 
     made: click.Command = run
     return made

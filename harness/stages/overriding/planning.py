@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from harness.stages.overriding import checking, folding, merging
 from harness.stages.overriding.document import Overrides
+from mocklib import failing
 from mocklib.spec import KINDS
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ def folded(node: Node, found: Stored, places: Sequence[int]) -> Folded:
             continue
         index = checking.index_of(node.profile, place)
         marks = spec.marks[place] if place < len(spec.marks) else frozenset()
-        made = folding.fold(found.records[place], spec.devices[place], marks, devices[place], own.get(index, {}), index)
+        compiled = failing.carried(found.records[place], spec, place, 0).devices[place]  # what a failure did to it is no setter's
+        made = folding.fold(found.records[place], compiled, marks, devices[place], own.get(index, {}), index)
         own[index], raw[place] = made.own, made.raw
     shared = merging.merge(found.overrides.all, of_node)
     return Folded(replace(found.overrides, all=shared, devices={index: tree for index, tree in own.items() if tree}), raw, spec, devices)

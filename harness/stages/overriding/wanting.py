@@ -9,23 +9,25 @@ from typing import TYPE_CHECKING, Any
 from harness.stages.overriding import merging
 from harness.stages.overriding.document import Overrides
 from harness.stages.overriding.merging import Tree
+from harness.stores.profiles import Device
 
 if TYPE_CHECKING:
     from harness.stages.overriding.nodes import Node
-    from harness.stores.profiles import Device
 
-Verb = Callable[[Mapping[str, Any]], Mapping[Any, Any]]
-"""The values of a GPU -> dotted keys or a tree to put over it."""
+Verb = Callable[[Device], Mapping[Any, Any]]
+"""A GPU as it is now -> dotted keys or a tree to put over it."""
+NOTHING = Device({}, {})
+"""A GPU of which nothing is known."""
 
 
 def wanted(node: Node, target: int | None, verb: Verb, devices: Sequence[Device]) -> Overrides:
     """What ``verb`` makes: for one GPU its bucket, for all the part that each has and what only some have."""
     indices = node.indices()
     if target is not None:
-        return Overrides({}, {target: _tree(verb(devices[indices[target]].values))})
-    each = {index: _tree(verb(devices[place].values)) for index, place in indices.items() if devices[place].state is None}
+        return Overrides({}, {target: _tree(verb(devices[indices[target]]))})
+    each = {index: _tree(verb(devices[place])) for index, place in indices.items() if devices[place].state is None}
     if not each:
-        return Overrides(_tree(verb({})))
+        return Overrides(_tree(verb(NOTHING)))
     shared = _common(list(each.values()))
     own = {index: rest for index, tree in each.items() if (rest := _rest(tree, shared))}
     return Overrides(shared, own)

@@ -125,6 +125,10 @@ REFUSED = [
     (["mig", "--gpu", "0"], "no command 'mig'", ("X01", "X19")),
     (["temps", "50", "--gpu", "0"], "no command 'temps' (did you mean 'temp'?)", ("X01",)),
     (["status", "--frobnicate"], "No such option", ("X01",)),
+    (["recipe", "no-such", "--gpu", "0"], "no recipe 'no-such'", ()),
+    (["recipe", "zero-gpus", "--gpu", "0"], "recipe zero-gpus: is of every GPU: --gpu all", ()),
+    (["recipe", "fabric-stuck", "--gpu", "0"], "has none of the readings that it moves", ()),
+    (["recipe", "lost"], "recipe: --gpu is missing", ()),
     (["privilege", "king"], "is not one of", ()),
 ]
 
@@ -221,9 +225,23 @@ def test_a_dry_run_says_what_would_be_put_and_writes_nothing(ctl: Ctl, profile: 
         "dry run: temp would be applied to GPU 1\nversion: 1\ndevices:\n  '1':\n    thermal:\n      temperature_gpu_c: 61\n    dynamic_metrics:\n"
         "      temperature:\n        base_c: 61\n        variance_c: 0\n        ramp_c: 0\n"))  # fmt: skip
     assert ctl("--dry-run", "set", "fan.cuont=1", "--gpu", "0")[0] == 2
-    for words in (["reset"], ["reset", "--gpu", "0"], ["privilege", "user"]):
+    for words in (["reset"], ["reset", "--gpu", "0"], ["recipe", "lost", "--gpu", "0"], ["privilege", "user"]):
         assert ctl(*words, "--dry-run")[0] == 0
     assert not profile.with_suffix(".nvpimg.nvpstate").exists()
+
+
+def test_a_recipe_is_put_on_a_gpu_and_taken_away_by_a_reset(ctl: Ctl, profile: Path) -> None:
+    listed = ctl("recipe")[1].splitlines()
+    assert {"driver-mismatch", "lost", "zero-gpus"} <= {line.partition(":")[0] for line in listed}
+    assert ctl("recipe", "lost", "--gpu", "4")[:2] == (0, "ok: recipe applied to GPU 4\n")
+    assert ctl("recipe", "driver-mismatch")[:2] == (0, "ok: recipe applied to the node\n")
+    told = json.loads(ctl("status", "--json")[1])["overrides"]
+    assert told == {"version": 1, "devices": {"4": {"failure": {"mode": "lost"}}}, "node": {"system": {"init_status": 18}}}
+    assert state.read(profile.with_suffix(".nvpimg.nvpstate")).node.values["system.init_status"].value == 18
+    assert ctl("reset")[0] == 0
+    view = state.read(profile.with_suffix(".nvpimg.nvpstate"))
+    assert view.node.values["system.init_status"].value in (0, None)
+    assert ctl("status")[1].splitlines()[-1] == "no active overrides"
 
 
 def test_json_is_one_object(ctl: Ctl) -> None:
