@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from mocklib import fields as tables
-from mocklib.spec import FIELD_ID_LIMIT, SHAPES, ImageError, ImageSpec, Slot, Source
+from mocklib.spec import FIELD_ID_LIMIT, FIELDLESS, SHAPES, ImageError, ImageSpec, Slot, Source
 from mocklib.structs import as_bytes, constants, structs
 
 ANY_SCOPE = 0xFFFFFFFF
@@ -76,8 +76,7 @@ def slots(given: list[Slot]) -> bytes:
         packed[number].number = row.number
         packed[number].shape = SHAPES[row.shape]
         packed[number].key = row.key
-        plain = row.shape in {"handle", "ok", "pci_address", "topology_pair"}
-        packed[number].field = NO_FIELD if plain else field_index(row.field or "", f"slot {row.number}")
+        packed[number].field = NO_FIELD if row.shape in FIELDLESS else field_index(row.field or "", f"slot {row.number}")
     return as_bytes(packed)
 
 

@@ -11,7 +11,10 @@ from mocklib.binding import Answer
 KINDS = {"constant": 0, "ramp": 1, "track": 2, "counted": 3}
 CLOCKS = {"real": 0, "frozen": 1, "scaled": 2}
 SHAPES = {"u32": 0, "i32": 1, "string": 2, "processes": 3, "keyed": 4, "processes_unprotected": 5, "process_samples": 6, "process_samples_four": 7,
-          "handle": 8, "ok": 9, "pci_address": 10, "topology_pair": 11}  # fmt: skip
+          "handle": 8, "ok": 9, "pci_address": 10, "topology_pair": 11, "zero_first": 12, "zero_second": 13, "zero_third": 14, "reset": 15,
+          "reset_list": 16, "persistence": 17}  # fmt: skip
+FIELDLESS = frozenset(name for name, number in SHAPES.items() if number >= SHAPES["handle"])
+"""Shapes of slots that no field answers."""
 NOT_AVAILABLE = 0xFFFFFFFFFFFFFFFF
 """NVML_VALUE_NOT_AVAILABLE: a process whose memory the driver does not say."""
 NO_INSTANCE = 0xFFFFFFFF

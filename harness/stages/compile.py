@@ -15,6 +15,7 @@ from harness.tables.drivers import Driver
 from harness.words.errors import InputError
 from mocklib import fields
 from mocklib.image import Clock, FieldId, FieldValue, ImageSpec, Slot, Source
+from mocklib.spec import FIELDLESS
 
 FUNCTION_NOT_FOUND = 13
 NOT_SUPPORTED = 3
@@ -100,7 +101,7 @@ def _slots(driver: Driver) -> list[Slot]:
     """The private table of the driver; a slot without a field is there only where its shape needs none."""
     slots: list[Slot] = []
     for name, slot in driver.slots.items():
-        if slot.shape in ("handle", "ok", "pci_address", "topology_pair"):
+        if slot.shape in FIELDLESS:
             slots.append(Slot(slot.number, slot.shape))
             continue
         slots.extend(Slot(slot.number, slot.shape, field, key) for key, field in serving.slot_fields().get(name, ()))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from harness.stores.schema import codec, keys
 from harness.tables.layout import ARCHITECTURES
+from harness.text import rawbytes
 
 Values = Mapping[str, Any]
 
@@ -104,6 +106,13 @@ def _unrepairable(values: Values) -> Any:
     return bool(values.get("remapped_rows.failure_occurred") or values.get("ecc.sram.threshold_exceeded"))
 
 
+def _checksum(values: Values) -> int | None:
+    """CRC-32 of the versions that are declared, so boards with others have another one (L23); nothing without the block (L22)."""
+    declared = [(part, values.get(f"inforom.{part}")) for part in ("image_version", "oem_object", "ecc_object", "pwr_object")]
+    text = "\n".join(f"{part} {version}" for part, version in declared if version is not None)
+    return zlib.crc32(rawbytes.encode(text)) if text else None
+
+
 def _reference(values: Values) -> int | None:
     """The zero point of the T.Limit figures (G08): slowdown, else shutdown, else maximum operating temperature; Ada and newer (G07)."""
     if not at_least(values, "ada"):
@@ -131,6 +140,7 @@ def _platform(value: Any) -> Callable[[Values], Any]:
 
 _BY_NAME: Mapping[str, Callable[[Values], Any]] = {
     "board_id": _board_id,
+    "inforom.configuration_checksum": _checksum,
     "c2c_mode": lambda values: "enabled" if values.get("nvlink.c2c_enabled") else None,  # S04: off is not supported, never disabled
     "retired_pages.single_bit": _from("retired_pages.single_bit_retirement"),  # L26
     "retired_pages.double_bit": _from("retired_pages.double_bit_retirement"),

@@ -197,12 +197,12 @@ def _monitoring(values: Values, states: States) -> FieldValue:
 def _accounted_processes(values: Values, _: States) -> FieldValue:
     """Terminated processes, then those running (ledger R03, R04): of two records of a pid the later stands (R05), and the oldest drop (R02).
 
-    Not supported without the block.
+    Not supported without the block.  Those running are there while accounting is off, too: the library tells none of them then.
     """
     if not any(key.startswith("accounting.") for key in values):
         return _ABSENT
     records = [_terminated(entry) for entry in values.get("accounting.terminated") or []]
-    if values.get("accounting.mode") == "enabled":
+    if values.get("accounting.mode") is not None:
         records += [_running(entry) for entry in values.get("processes") or [] if entry.get("accounted", True)]
     last = {record.pid: number for number, record in enumerate(records)}
     kept = [record for number, record in enumerate(records) if last[record.pid] == number]

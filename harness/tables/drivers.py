@@ -16,11 +16,10 @@ from harness.words.fileformat import check_format
 from harness.words.state import State
 from harness.words.version import DriverVersion
 from mocklib import fields
+from mocklib.spec import SHAPES
 
 ROOT, TEXT_ROOT = "nvidia_smi_log", "nvsmi_log"
 UNKNOWN_ERROR = 999
-SHAPES = ("u32", "i32", "string", "processes", "processes_unprotected", "process_samples", "process_samples_four", "keyed", "handle", "ok",
-          "pci_address", "topology_pair")  # fmt: skip
 WAYS = {"processes": ("by_pid", "in_step")}
 """List -> ways in which nvidia-smi reads it, the newest first."""
 _MERGED = ("texts", "handle_texts", "handle_ends", "field_ids", "slots", "routes", "formats", "escapes", "lists", "text_routes", "text_formats",

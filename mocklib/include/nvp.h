@@ -214,6 +214,9 @@ uint64_t nvp_motion_start(const struct nvp_motion *motion);
 void nvp_epoch_begin(void);
 uint64_t nvp_now_in(const unsigned char *node_half);
 
+/* ---- lists.c ---- */
+nvmlReturn_t nvp_room(unsigned int *count, const void *items, uint64_t number);
+
 /* ---- processes.c ---- */
 uint64_t nvp_entry_size(const struct nvp_image *image, unsigned int function, uint64_t usual);
 

@@ -152,7 +152,7 @@ static bool sound_rows(const struct nvp_image *image)
         if (index[i] != NVP_NO_FIELD && index[i] >= image->field_ids.count)
             return false;
     for (unsigned int i = 0; i < image->slots.count; i++)
-        if (slots[i].number >= NVP_SLOT_COUNT || slots[i].shape > NVP_SHAPE_TOPOLOGY_PAIR ||
+        if (slots[i].number >= NVP_SLOT_COUNT || slots[i].shape >= NVP_SHAPE_COUNT ||
             (slots[i].shape < NVP_SHAPE_HANDLE && slots[i].field >= NVP_DEVICE_FIELD_COUNT))
             return false;
     for (unsigned int i = 0; i < image->entries.count; i++)

@@ -3,7 +3,7 @@
 #include "nvp.h"
 
 /* SUCCESS where there is room for all items; *count becomes their number. */
-static nvmlReturn_t room(unsigned int *count, const void *items, uint64_t number)
+nvmlReturn_t nvp_room(unsigned int *count, const void *items, uint64_t number)
 {
     const unsigned int capacity = *count;
     *count = (unsigned int)number;
@@ -31,7 +31,7 @@ nvmlReturn_t nvp_h_supported_memory_clocks(const struct nvp_device *device, unsi
         *count = capacity;
         code = clock_table(device, nvp_half, &clocks, &number);
         if (code == NVML_SUCCESS)
-            code = room(count, clocks_mhz, number);
+            code = nvp_room(count, clocks_mhz, number);
         for (uint64_t i = 0; code == NVML_SUCCESS && i < number; i++)
             clocks_mhz[i] = clocks[i].mhz;
     NVP_READ_END(device)
@@ -55,7 +55,7 @@ static nvmlReturn_t graphics_of(const struct nvp_device *device, const unsigned 
         const void *graphics = nvp_data(device, half, clock.graphics, bytes);
         if (graphics == NULL)
             return NVML_ERROR_UNKNOWN;
-        code = room(count, clocks_mhz, clock.graphics_count);
+        code = nvp_room(count, clocks_mhz, clock.graphics_count);
         if (code == NVML_SUCCESS && bytes)
             memcpy(clocks_mhz, graphics, bytes);
         return code;
@@ -72,70 +72,6 @@ nvmlReturn_t nvp_h_supported_graphics_clocks(const struct nvp_device *device, un
         code = graphics_of(device, nvp_half, memory_mhz, count, clocks_mhz);
     NVP_READ_END(device)
     return code;
-}
-
-/* The accounting buffer of one half, bounded; the code where there is none. */
-static nvmlReturn_t accounted(const struct nvp_device *device, const unsigned char *half, const struct nvp_accounted **list, uint64_t *number)
-{
-    const void *items = NULL;
-    const nvmlReturn_t code = nvp_list_in(device, half, NVP_F_accounting_processes, sizeof **list, &items, number);
-    *list = items;
-    return code;
-}
-
-nvmlReturn_t nvp_h_accounting_pids(const struct nvp_device *device, unsigned int *count, unsigned int *pids)
-{
-    const unsigned int capacity = *count;
-    nvmlReturn_t code;
-    NVP_READ_BEGIN(device)
-        const struct nvp_accounted *list;
-        uint64_t number = 0;
-        *count = capacity;
-        code = accounted(device, nvp_half, &list, &number);
-        if (code == NVML_SUCCESS)
-            code = room(count, pids, number);
-        for (uint64_t i = 0; code == NVML_SUCCESS && i < number; i++)
-            pids[i] = list[i].pid;
-    NVP_READ_END(device)
-    return code;
-}
-
-/* The figures of one process; one that is not in the buffer is NOT_FOUND, and while accounting is off the call is unsupported (ledger R06).
- * startTime is the instant the image's clock begins at: a process counts as started when the driver loaded (R04). */
-static nvmlReturn_t figures(const struct nvp_device *device, const unsigned char *half, unsigned int pid, struct nvp_accounted *found)
-{
-    const struct nvp_accounted *list;
-    uint64_t number = 0, mode = 0;
-    nvmlReturn_t code = nvp_field_in(device, half, NVP_F_accounting_mode, &mode);
-    if (code == NVML_SUCCESS)
-        code = mode ? accounted(device, half, &list, &number) : NVML_ERROR_NOT_SUPPORTED;
-    if (code != NVML_SUCCESS)
-        return code;
-    for (uint64_t i = number; i > 0; i--) { /* of two records of a pid the later stands (R05) */
-        *found = list[i - 1];
-        if (found->pid == pid)
-            return NVML_SUCCESS;
-    }
-    return NVML_ERROR_NOT_FOUND;
-}
-
-nvmlReturn_t nvp_h_accounting_stats(const struct nvp_device *device, unsigned int pid, nvmlAccountingStats_t *stats)
-{
-    struct nvp_accounted found = {0};
-    nvmlReturn_t code;
-    NVP_READ_BEGIN(device)
-        code = figures(device, nvp_half, pid, &found);
-    NVP_READ_END(device)
-    if (code != NVML_SUCCESS)
-        return code;
-    memset(stats, 0, sizeof *stats);
-    stats->gpuUtilization = found.gpu_utilization;
-    stats->memoryUtilization = found.memory_utilization;
-    stats->maxMemoryUsage = found.max_memory;
-    stats->time = found.time_ms;
-    stats->startTime = nvp_epoch_ns() / 1000;
-    stats->isRunning = found.running;
-    return NVML_SUCCESS;
 }
 
 /* times: NULL for the call without them. */
@@ -157,7 +93,7 @@ static nvmlReturn_t pages(const struct nvp_device *device, const unsigned char *
     const uint64_t words = (field.extra - sizeof head) / sizeof *addresses;
     if (head.known > words || head.dated > words - head.known)
         return NVML_ERROR_UNKNOWN;
-    code = room(count, addresses, head.count);
+    code = nvp_room(count, addresses, head.count);
     if (code != NVML_SUCCESS || head.count == 0)
         return code;
     /* a count that was seen without its addresses: the count answers, the addresses do not */
@@ -194,7 +130,7 @@ nvmlReturn_t nvp_h_retired_pages_v2(const struct nvp_device *device, nvmlPageRet
     return retired(device, cause, count, timestamps == NULL ? NULL : addresses, timestamps);
 }
 
-/* No unit, no host interface card, no excluded device is part of a profile: an empty set is SUCCESS and 0 (ledger B07, H14, O02). */
+/* No unit and no host interface card is part of a profile: an empty set is SUCCESS and 0 (ledger B07, H14). */
 nvmlReturn_t nvp_h_none(unsigned int *count)
 {
     *count = 0;
@@ -211,13 +147,6 @@ nvmlReturn_t nvp_h_no_unit(unsigned int index, nvmlUnit_t *unit)
 {
     (void)index;
     (void)unit;
-    return NVML_ERROR_INVALID_ARGUMENT;
-}
-
-nvmlReturn_t nvp_h_no_excluded(unsigned int index, nvmlExcludedDeviceInfo_t *info)
-{
-    (void)index;
-    (void)info;
     return NVML_ERROR_INVALID_ARGUMENT;
 }
 

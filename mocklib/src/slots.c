@@ -61,20 +61,47 @@ static nvmlReturn_t address_slot(unsigned int index, char *out)
     return nvp_identity_text(device, NVP_F_pci_bus_id_legacy, out, NVML_DEVICE_PCI_BUS_ID_BUFFER_SIZE) ? NVML_SUCCESS : NVML_ERROR_NOT_FOUND;
 }
 
-static nvmlReturn_t answer(const struct nvp_slot *row, void *const given[NVP_SLOT_ARGUMENTS])
+/* What a mock has none of: a GPU that the console shows on, a fabric that is not up, GPUs that must be reset together with others. */
+static nvmlReturn_t write_zero(uint32_t *out)
+{
+    if (out == NULL)
+        return NVML_ERROR_INVALID_ARGUMENT;
+    *out = 0;
+    return NVML_SUCCESS;
+}
+
+/* nvidia-smi -r: the GPUs of a list, one after the other; codes: how each went. */
+static nvmlReturn_t reset_list(uintptr_t count, const nvmlDevice_t *handles, uint32_t *codes)
+{
+    nvmlReturn_t result = NVML_SUCCESS;
+    if (handles == NULL || codes == NULL || count > nvp_device_count)
+        return NVML_ERROR_INVALID_ARGUMENT;
+    for (uintptr_t i = 0; i < count; i++) {
+        const struct nvp_device *device = nvp_device_of(handles[i]);
+        const nvmlReturn_t code = device ? nvp_state_reset(device) : NVML_ERROR_INVALID_ARGUMENT;
+        codes[i] = code;
+        if (result == NVML_SUCCESS)
+            result = code;
+    }
+    return result;
+}
+
+/* nvidia-smi -pm: the mode asked for; what is written says that no persistence daemon holds it. */
+static nvmlReturn_t persistence(const struct nvp_device *device, uintptr_t mode, uint32_t *by_daemon)
+{
+    const uint64_t arguments[] = {mode};
+    if (by_daemon == NULL || mode > NVML_FEATURE_ENABLED)
+        return NVML_ERROR_INVALID_ARGUMENT;
+    const nvmlReturn_t code = nvp_run_program(device, NVP_P_persistence_mode, arguments, 1);
+    if (code == NVML_SUCCESS)
+        *by_daemon = 0;
+    return code;
+}
+
+/* The slots whose first argument is a device. */
+static nvmlReturn_t answer_of(const struct nvp_device *device, const struct nvp_slot *row, void *const given[NVP_SLOT_ARGUMENTS])
 {
     void *second = given[1], *third = given[2];
-    if (row->shape == NVP_SHAPE_OK)
-        return NVML_SUCCESS;
-    if (row->shape == NVP_SHAPE_TOPOLOGY_PAIR)
-        return nvp_slot_topology_pair(given[0], given[1], given[2]);
-    if (row->shape == NVP_SHAPE_HANDLE)
-        return handle_slot((unsigned int)(uintptr_t)given[0], second);
-    if (row->shape == NVP_SHAPE_PCI_ADDRESS)
-        return address_slot((unsigned int)(uintptr_t)given[0], second);
-    const struct nvp_device *device = nvp_device_of(given[0]);
-    if (device == NULL)
-        return NVML_ERROR_INVALID_ARGUMENT;
     switch (row->shape) {
     case NVP_SHAPE_U32:
     case NVP_SHAPE_I32:
@@ -90,9 +117,37 @@ static nvmlReturn_t answer(const struct nvp_slot *row, void *const given[NVP_SLO
     case NVP_SHAPE_PROCESS_SAMPLES: /* (device, since when in microseconds, a word that nothing was seen to come from, count, samples) */
     case NVP_SHAPE_PROCESS_SAMPLES_FOUR:
         return nvp_slot_samples(device, row->field, given[3], given[4], row->shape == NVP_SHAPE_PROCESS_SAMPLES_FOUR);
+    case NVP_SHAPE_RESET:
+        return nvp_state_reset(device);
+    case NVP_SHAPE_PERSISTENCE:
+        return persistence(device, (uintptr_t)second, third);
     default:
         return NVML_ERROR_NOT_SUPPORTED;
     }
+}
+
+static nvmlReturn_t answer(const struct nvp_slot *row, void *const given[NVP_SLOT_ARGUMENTS])
+{
+    switch (row->shape) {
+    case NVP_SHAPE_OK:
+        return NVML_SUCCESS;
+    case NVP_SHAPE_ZERO_FIRST:
+    case NVP_SHAPE_ZERO_SECOND:
+    case NVP_SHAPE_ZERO_THIRD:
+        return write_zero(given[row->shape - NVP_SHAPE_ZERO_FIRST]);
+    case NVP_SHAPE_TOPOLOGY_PAIR:
+        return nvp_slot_topology_pair(given[0], given[1], given[2]);
+    case NVP_SHAPE_HANDLE:
+        return handle_slot((unsigned int)(uintptr_t)given[0], given[1]);
+    case NVP_SHAPE_PCI_ADDRESS:
+        return address_slot((unsigned int)(uintptr_t)given[0], given[1]);
+    case NVP_SHAPE_RESET_LIST:
+        return reset_list((uintptr_t)given[0], given[1], given[2]);
+    default:
+        break;
+    }
+    const struct nvp_device *device = nvp_device_of(given[0]);
+    return device ? answer_of(device, row, given) : NVML_ERROR_INVALID_ARGUMENT;
 }
 
 nvmlReturn_t nvp_slot_call(unsigned int number, void *const given[NVP_SLOT_ARGUMENTS])

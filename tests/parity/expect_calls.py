@@ -268,8 +268,9 @@ def _accounting_stats(board: Board, gpu: int | None, args: Mapping[str, Any], ou
 
 
 def _accounting_pids(board: Board, gpu: int | None, _args: Mapping[str, Any], _out: str) -> Said:
-    listed = board.field(gpu, "accounting.processes")
-    return listed if listed.code else Said(0, tuple(process.pid for process in listed.value))
+    mode, listed = board.field(gpu, "accounting.mode"), board.field(gpu, "accounting.processes")
+    off = not mode.code and not mode.value
+    return listed if listed.code else Said(0, () if off else tuple(process.pid for process in listed.value))
 
 
 PROCESS_FIELDS = ("processes.compute", "processes.graphics", "processes.mps")
@@ -281,7 +282,7 @@ HANDLERS: dict[str, tuple[tuple[str, ...], Handler]] = {
     "cuda_version": (("system.cuda_version",), _one("system.cuda_version")),
     "gsp_version": (("gsp_firmware.version",), _one("gsp_firmware.version")),
     "accounting_stats": (("accounting.mode", "accounting.processes"), _accounting_stats),
-    "accounting_pids": (("accounting.processes",), _accounting_pids),
+    "accounting_pids": (("accounting.mode", "accounting.processes"), _accounting_pids),
     "bridge_chip": (("bridge_chip.type", "bridge_chip.firmware"), _members(type="bridge_chip.type", fwVersion="bridge_chip.firmware")),
     "workload_profiles": (
         ("power.workload_profiles.requested", "power.workload_profiles.enforced"),

@@ -317,7 +317,7 @@ def _accounted(values: Flat, _states: Flat) -> Held:
         figures = [entry.get(key, 0) for key in ("gpu_util", "mem_util", "max_memory_mib", "time_ms")]
         kept.pop(entry["pid"], None)
         kept[entry["pid"]] = (entry["pid"], *figures[:2], figures[2] << 20, figures[3], False)
-    for entry in (values.get("processes") or []) if values.get("accounting.mode") == "enabled" else []:
+    for entry in (values.get("processes") or []) if values.get("accounting.mode") else []:
         if entry.get("accounted", True):
             most = entry.get("max_memory_mib", entry.get("used_memory_mib"))
             kept.pop(entry["pid"], None)

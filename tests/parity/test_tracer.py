@@ -303,7 +303,7 @@ OTHERWISE: dict[str, frozenset[str]] = {
     "pcie.atomics_inbound": frozenset(("pcie.atomics_outbound",)),  # 525 to 550 ask slot 226 for its code alone
     "supported_clocks.memory": frozenset(("clocks.supported",)),
     "supported_clocks.graphics": frozenset(("clocks.supported",)),
-    "accounting.pids": ACCOUNTED - {"accounting.mode"},
+    "accounting.pids": ACCOUNTED,
     "process.name": frozenset(("processes.compute", "processes.graphics", "processes.mps")),
     **{f"processes.{kind}": frozenset((f"processes.{kind}",)) for kind in ("compute", "graphics", "mps")},
     **{f"accounted_process.{part}": ACCOUNTED for part in ("gpu_util", "memory_util", "max_memory", "time", "is_running")},

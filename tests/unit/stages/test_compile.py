@@ -171,7 +171,7 @@ def test_processes_go_to_the_lists_their_type_names(tree):
     assert device["processes.mps"].value[0].gpu_instance == 1
 
 
-def test_running_processes_are_accounted_while_accounting_is_on(tree):
+def test_running_processes_are_accounted_for_the_time_that_accounting_is_on(tree):
     keys = (
         "accounting: {mode: %s, buffer_size: %d, "
         "terminated: [{pid: 8, gpu_util: 3, mem_util: 2, max_memory_mib: 4, time_ms: 7}, {pid: 9, time_ms: 1}]}, "
@@ -182,7 +182,8 @@ def test_running_processes_are_accounted_while_accounting_is_on(tree):
     running = (Accounted(1, 5, 6, 7 << 20, running=True), Accounted(9, 0, 0, 3 << 20, running=True), Accounted(4, 0, 0, 2**64 - 1, running=True))
     assert field(tree, "accounting.processes", keys % ("enabled", 4000)) == (terminated, *running)
     assert field(tree, "accounting.processes", keys % ("enabled", 2)) == running[1:]
-    assert field(tree, "accounting.processes", keys % ("disabled", 4000)) == (terminated, Accounted(9, time_ms=1))
+    assert field(tree, "accounting.processes", keys % ("disabled", 4000)) == (terminated, *running)
+    assert field(tree, "accounting.processes", keys.replace("mode: %s, ", "") % 4000) == (terminated, Accounted(9, time_ms=1))
 
 
 @pytest.mark.parametrize(("keys", "on"), [("ecc: {mode_current: enabled}", True), ("ecc: {mode_current: disabled}", False), ("", False)])

@@ -1,0 +1,117 @@
+/* The accounting buffer: terminated processes, oldest first, then those that run.  While accounting is off nothing of it is told, and what was there
+ * is gone but for the running ones, so that it can be turned on again. */
+#include "nvp.h"
+
+/* The buffer of one half, bounded; the code where there is none.  Empty while accounting is off: captures of such boards list no process, and their
+ * list is no state. */
+static nvmlReturn_t buffer(const struct nvp_device *device, const unsigned char *half, const struct nvp_accounted **list, uint64_t *number)
+{
+    uint64_t mode = 0;
+    const void *items = NULL;
+    const nvmlReturn_t code = nvp_list_in(device, half, NVP_F_accounting_processes, sizeof **list, &items, number);
+    *list = items;
+    if (code == NVML_SUCCESS && nvp_field_in(device, half, NVP_F_accounting_mode, &mode) == NVML_SUCCESS && mode == 0)
+        *number = 0;
+    return code;
+}
+
+nvmlReturn_t nvp_h_accounting_pids(const struct nvp_device *device, unsigned int *count, unsigned int *pids)
+{
+    const unsigned int capacity = *count;
+    nvmlReturn_t code;
+    NVP_READ_BEGIN(device)
+        const struct nvp_accounted *list;
+        uint64_t number = 0;
+        *count = capacity;
+        code = buffer(device, nvp_half, &list, &number);
+        if (code == NVML_SUCCESS)
+            code = nvp_room(count, pids, number);
+        for (uint64_t i = 0; code == NVML_SUCCESS && i < number; i++)
+            pids[i] = list[i].pid;
+    NVP_READ_END(device)
+    return code;
+}
+
+/* The figures of one process; one that is not in the buffer is NOT_FOUND, and while accounting is off the call is unsupported (ledger R06). */
+static nvmlReturn_t figures_in(const struct nvp_device *device, const unsigned char *half, unsigned int pid, struct nvp_accounted *found)
+{
+    const struct nvp_accounted *list;
+    uint64_t number = 0, mode = 0;
+    nvmlReturn_t code = nvp_field_in(device, half, NVP_F_accounting_mode, &mode);
+    if (code == NVML_SUCCESS)
+        code = mode ? buffer(device, half, &list, &number) : NVML_ERROR_NOT_SUPPORTED;
+    if (code != NVML_SUCCESS)
+        return code;
+    for (uint64_t i = number; i > 0; i--) { /* of two records of a pid the later stands (R05) */
+        *found = list[i - 1];
+        if (found->pid == pid)
+            return NVML_SUCCESS;
+    }
+    return NVML_ERROR_NOT_FOUND;
+}
+
+static nvmlReturn_t figures(const struct nvp_device *device, unsigned int pid, struct nvp_accounted *found)
+{
+    nvmlReturn_t code;
+    NVP_READ_BEGIN(device)
+        code = figures_in(device, nvp_half, pid, found);
+    NVP_READ_END(device)
+    return code;
+}
+
+/* startTime is the instant the image's clock begins at: a process counts as started when the driver loaded (R04). */
+nvmlReturn_t nvp_h_accounting_stats(const struct nvp_device *device, unsigned int pid, nvmlAccountingStats_t *stats)
+{
+    struct nvp_accounted found = {0};
+    const nvmlReturn_t code = figures(device, pid, &found);
+    if (code != NVML_SUCCESS)
+        return code;
+    memset(stats, 0, sizeof *stats);
+    stats->gpuUtilization = found.gpu_utilization;
+    stats->memoryUtilization = found.memory_utilization;
+    stats->maxMemoryUsage = found.max_memory;
+    stats->time = found.time_ms;
+    stats->startTime = nvp_clock_start_ns() / 1000;
+    stats->isRunning = found.running;
+    return NVML_SUCCESS;
+}
+
+/* As above, with the samples that the shares were made of: nothing tells how many there were, so there are none, and no sums of them. */
+nvmlReturn_t nvp_h_accounting_stats_v2(const struct nvp_device *device, nvmlAccountingStats_v2_t *stats)
+{
+    struct nvp_accounted found = {0};
+    const nvmlReturn_t code = figures(device, stats->pid, &found);
+    if (code != NVML_SUCCESS)
+        return code;
+    const unsigned int pid = stats->pid;
+    memset(stats, 0, sizeof *stats);
+    stats->pid = pid;
+    stats->gpuUtilization = found.gpu_utilization;
+    stats->memoryUtilization = found.memory_utilization;
+    stats->maxMemoryUsage = found.max_memory;
+    stats->time = found.time_ms;
+    stats->startTime = nvp_clock_start_ns() / 1000;
+    stats->isRunning = found.running;
+    return NVML_SUCCESS;
+}
+
+/* A half being edited loses its terminated processes (ledger R07, R08); those that run move up in their order. */
+void nvp_drop_terminated(const struct nvp_device *device, unsigned char *half)
+{
+    struct nvp_field *field = (struct nvp_field *)(void *)(half + sizeof(struct nvp_record)) + NVP_F_accounting_processes;
+    const void *items = NULL;
+    uint64_t number = 0, kept = 0;
+    if (nvp_list_in(device, half, NVP_F_accounting_processes, sizeof(struct nvp_accounted), &items, &number) != NVML_SUCCESS)
+        return;
+    struct nvp_accounted *list = (struct nvp_accounted *)(void *)(half + field->value);
+    for (uint64_t i = 0; i < number; i++) {
+        if (!list[i].running)
+            continue;
+        uint64_t words[sizeof *list / sizeof(uint64_t)];
+        memcpy(words, &list[i], sizeof words);
+        for (size_t word = 0; word < sizeof words / sizeof *words; word++)
+            NVP_STORE((uint64_t *)(void *)&list[kept] + word, words[word]);
+        kept++;
+    }
+    NVP_STORE(&field->extra, (uint32_t)(kept * sizeof *list));
+}
