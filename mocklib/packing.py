@@ -14,9 +14,10 @@ from mocklib.structs import as_bytes, constants, structs
 ANY_SCOPE = 0xFFFFFFFF
 NO_FIELD = 0xFFFF
 NO_ARGUMENT = 0xFF
-CHECKS = ("status", "range", "list", "mode", "mask_within", "equals", "differs", "index", "below", "pair")
+CHECKS = ("status", "range", "list", "mode", "mask_within", "equals", "differs", "index", "below", "pair", "empty", "hostname")
 ACTS = ("set", "copy", "zero", "clamp", "set_mode", "rebase", "restore", "set_item", "set_text", "mask_or", "mask_clear", "mask_set", "set_motion",
-        "set_mark", "adopt", "follow", "set_among", "share", "arbitrate", "absent", "counted", "add", "raise", "take_count")  # fmt: skip
+        "set_mark", "adopt", "follow", "set_among", "share", "arbitrate", "absent", "counted", "add", "raise", "take_count", "clear",
+        "drop_terminated")  # fmt: skip
 OPS = {name: number for number, name in enumerate((*CHECKS, *ACTS))}
 """Steps of setter programs, in the order of their NVP_STEP numbers."""
 STEP_KEYS = frozenset({"check", "argument", "index", "field", "low", "high", "from", "value", "code", "mode", "rate", "when", "of", "times",
@@ -94,8 +95,8 @@ def _when(entry: dict[str, Any], where: str, *, of_node: bool) -> dict[str, int]
     """The guard of a step: a field or an argument that has a value."""
     when = entry.get("when")
     guarded = when if isinstance(when, dict) else {}
-    if when is not None and set(guarded) not in ({"field", "value"}, {"argument", "value"}):
-        raise ImageError(f"{where}: when {when!r}: it names a field or an argument, and its value")
+    if when is not None and set(guarded) not in ({"field", "value"}, {"argument", "value"}, {"argument", "field", "value"}):
+        raise ImageError(f"{where}: when {when!r}: it names a field, an argument or both, and the value")
     return {
         "when_field": field_index(guarded["field"], where, of_node=of_node) if "field" in guarded else NO_FIELD,
         "when_argument": int(guarded.get("argument", NO_ARGUMENT)),

@@ -62,9 +62,8 @@ def _profile_table(values: Values, _: States) -> FieldValue:
 
 
 def _hostname(values: Values, _: States) -> FieldValue:
-    """The name given to the GPU; Blackwell and newer (ledger B14)."""
-    given = values.get("hostname")
-    return FieldValue(str(given)) if given is not None and compile_defaults.at_least(values, "blackwell") else _ABSENT
+    """The name given to the GPU, empty where none is; Blackwell and newer (ledger B14)."""
+    return FieldValue(str(values.get("hostname") or "")) if compile_defaults.at_least(values, "blackwell") else _ABSENT
 
 
 _USES = ("sm_util", "mem_util", "enc_util", "dec_util")

@@ -109,6 +109,7 @@ static NVP_INLINE nvmlReturn_t nvp_bad_handle(void)
 }
 
 nvmlDevice_t nvp_handle_of(const struct nvp_device *device);
+bool nvp_parse_bus_id(const char *text, uint64_t place[4]);
 
 /* ---- visible.c: which GPUs this process sees; nvp_devices[1 + i] is GPU i of the image, seen or not ---- */
 const struct nvp_device *nvp_device_at(unsigned int index);

@@ -1,5 +1,4 @@
-/* The accounting buffer: terminated processes, oldest first, then those that run.  While accounting is off nothing of it is told, and what was there
- * is gone but for the running ones, so that it can be turned on again. */
+/* The accounting buffer: terminated processes, oldest first, then those that run.  While accounting is off nothing of it is told. */
 #include "nvp.h"
 
 /* The buffer of one half, bounded; the code where there is none.  Empty while accounting is off: captures of such boards list no process, and their
@@ -71,7 +70,7 @@ nvmlReturn_t nvp_h_accounting_stats(const struct nvp_device *device, unsigned in
     stats->memoryUtilization = found.memory_utilization;
     stats->maxMemoryUsage = found.max_memory;
     stats->time = found.time_ms;
-    stats->startTime = nvp_clock_start_ns() / 1000;
+    stats->startTime = nvp_epoch_ns() / 1000;
     stats->isRunning = found.running;
     return NVML_SUCCESS;
 }
@@ -90,28 +89,7 @@ nvmlReturn_t nvp_h_accounting_stats_v2(const struct nvp_device *device, nvmlAcco
     stats->memoryUtilization = found.memory_utilization;
     stats->maxMemoryUsage = found.max_memory;
     stats->time = found.time_ms;
-    stats->startTime = nvp_clock_start_ns() / 1000;
+    stats->startTime = nvp_epoch_ns() / 1000;
     stats->isRunning = found.running;
     return NVML_SUCCESS;
-}
-
-/* A half being edited loses its terminated processes (ledger R07, R08); those that run move up in their order. */
-void nvp_drop_terminated(const struct nvp_device *device, unsigned char *half)
-{
-    struct nvp_field *field = (struct nvp_field *)(void *)(half + sizeof(struct nvp_record)) + NVP_F_accounting_processes;
-    const void *items = NULL;
-    uint64_t number = 0, kept = 0;
-    if (nvp_list_in(device, half, NVP_F_accounting_processes, sizeof(struct nvp_accounted), &items, &number) != NVML_SUCCESS)
-        return;
-    struct nvp_accounted *list = (struct nvp_accounted *)(void *)(half + field->value);
-    for (uint64_t i = 0; i < number; i++) {
-        if (!list[i].running)
-            continue;
-        uint64_t words[sizeof *list / sizeof(uint64_t)];
-        memcpy(words, &list[i], sizeof words);
-        for (size_t word = 0; word < sizeof words / sizeof *words; word++)
-            NVP_STORE((uint64_t *)(void *)&list[kept] + word, words[word]);
-        kept++;
-    }
-    NVP_STORE(&field->extra, (uint32_t)(kept * sizeof *list));
 }

@@ -70,6 +70,16 @@ static void rebase(const struct nvp_run *run, const struct nvp_step *step)
     NVP_STORE(&motion->start_ns, nvp_now_ns());
 }
 
+/* A counter back to zero, and a rising one from there on; one without a value keeps its state. */
+static void clear(const struct nvp_run *run, const struct nvp_step *step)
+{
+    const struct nvp_field *field = field_at(run->half, step->field);
+    if (field->status == 0 && field->kind == NVP_CONSTANT && field->value != 0)
+        set(run->half, step->field, 0);
+    else if (field->status == 0)
+        rebase(run, step);
+}
+
 /* A field with a motion kept for it rises from its value now on, by the rate of a field, an argument or the step. */
 static void set_motion(const struct nvp_run *run, const struct nvp_step *step, uint64_t argument)
 {
@@ -107,6 +117,27 @@ static void put_bytes(unsigned char *to, const unsigned char *from, uint64_t siz
 {
     for (uint64_t i = 0; i < size; i++)
         NVP_STORE(&to[i], from[i]);
+}
+
+/* The accounting buffer loses its terminated processes (ledger R07, R08); those that run move up in their order. */
+static void drop_terminated(const struct nvp_run *run, const struct nvp_step *step)
+{
+    uint64_t size, kept = 0;
+    struct nvp_accounted *list = (struct nvp_accounted *)(void *)bytes_of(run->half, step->field, &size);
+    for (uint64_t i = 0; list && i < size / sizeof *list; i++) {
+        if (!list[i].running)
+            continue;
+        const struct nvp_accounted one = list[i];
+        uint64_t words[sizeof one / sizeof(uint64_t)];
+        memcpy(words, &one, sizeof words);
+        for (size_t word = 0; word < sizeof words / sizeof *words; word++)
+            NVP_STORE((uint64_t *)(void *)&list[kept] + word, words[word]);
+        kept++;
+    }
+    if (list == NULL || kept == size / sizeof *list)
+        return;
+    NVP_STORE(&field_at(run->half, step->field)->extra, (uint32_t)(kept * sizeof *list));
+    mark(run->half, step->field, true);
 }
 
 /* What a field is in another record, of the same type. */
@@ -221,6 +252,8 @@ static void act_on_bytes(const struct nvp_run *run, const struct nvp_step *step,
         set_item(run, step, argument);
     else if (step->op == NVP_STEP_SET_TEXT)
         set_text(run, step);
+    else if (step->op == NVP_STEP_DROP_TERMINATED)
+        drop_terminated(run, step);
     else
         set_mask(run, step);
 }
@@ -249,7 +282,8 @@ void nvp_step_act(const struct nvp_run *run, const struct nvp_step *step)
         clamp(run, step);
         break;
     case NVP_STEP_REBASE:
-        rebase(run, step);
+    case NVP_STEP_CLEAR:
+        step->op == NVP_STEP_CLEAR ? clear(run, step) : rebase(run, step);
         break;
     case NVP_STEP_RESTORE:
         restore(run, step);
@@ -265,6 +299,7 @@ void nvp_step_act(const struct nvp_run *run, const struct nvp_step *step)
     case NVP_STEP_MASK_OR:
     case NVP_STEP_MASK_CLEAR:
     case NVP_STEP_MASK_SET:
+    case NVP_STEP_DROP_TERMINATED:
         act_on_bytes(run, step, argument);
         break;
     default:

@@ -82,7 +82,7 @@ static const char *parse_hex(const char *text, int most, uint64_t *value)
 }
 
 /* domain:bus:device.function and nothing after it, with a domain of any width; without a domain or a function these are 0. */
-static bool parse_bus_id(const char *text, uint64_t place[4])
+bool nvp_parse_bus_id(const char *text, uint64_t place[4])
 {
     uint64_t numbers[3] = {0, 0, 0};
     int count = 0;
@@ -107,7 +107,7 @@ nvmlReturn_t nvp_h_by_bus_id(const char *bus_id, nvmlDevice_t *handle)
 {
     static const uint16_t ids[] = {NVP_F_pci_domain, NVP_F_pci_bus, NVP_F_pci_device, NVP_F_pci_function};
     uint64_t wanted[4], place;
-    if (!parse_bus_id(bus_id, wanted))
+    if (!nvp_parse_bus_id(bus_id, wanted))
         return NVML_ERROR_INVALID_ARGUMENT;
     const struct nvp_device *device;
     for (unsigned int i = 0; (device = nvp_device_at(i)) != NULL; i++) {

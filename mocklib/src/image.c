@@ -92,6 +92,10 @@ static bool takes(unsigned int op, unsigned int type)
     case NVP_STEP_MASK_SET:
     case NVP_STEP_ARBITRATE:
         return bytes;
+    case NVP_STEP_CHECK_EMPTY:
+        return !number && type != NVP_T_string;
+    case NVP_STEP_DROP_TERMINATED:
+        return type == NVP_T_accounted;
     case NVP_STEP_CHECK_PAIR:
         return type == NVP_T_clocktable;
     case NVP_STEP_SET_TEXT:
@@ -103,6 +107,7 @@ static bool takes(unsigned int op, unsigned int type)
     case NVP_STEP_ZERO:
     case NVP_STEP_CLAMP:
     case NVP_STEP_REBASE:
+    case NVP_STEP_CLEAR:
     case NVP_STEP_SET_MOTION:
     case NVP_STEP_ADOPT:
     case NVP_STEP_FOLLOW:

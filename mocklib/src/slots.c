@@ -89,10 +89,9 @@ static nvmlReturn_t reset_list(uintptr_t count, const nvmlDevice_t *handles, uin
 /* nvidia-smi -pm: the mode asked for; what is written says that no persistence daemon holds it. */
 static nvmlReturn_t persistence(const struct nvp_device *device, uintptr_t mode, uint32_t *by_daemon)
 {
-    const uint64_t arguments[] = {mode};
     if (by_daemon == NULL || mode > NVML_FEATURE_ENABLED)
         return NVML_ERROR_INVALID_ARGUMENT;
-    const nvmlReturn_t code = nvp_run_program(device, NVP_P_persistence_mode, arguments, 1);
+    const nvmlReturn_t code = nvp_run_number(device, NVP_P_persistence_mode, mode);
     if (code == NVML_SUCCESS)
         *by_daemon = 0;
     return code;

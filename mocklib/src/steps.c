@@ -99,6 +99,29 @@ static bool fits(const struct nvp_run *run, const struct nvp_step *step)
     return step->argument < run->count && run->arguments[step->argument].bytes != NULL && run->arguments[step->argument].size <= rooms[step->field];
 }
 
+/* A list without items; a field with a status has none either. */
+static bool empty(const struct nvp_run *run, const struct nvp_step *step)
+{
+    uint64_t unused;
+    return step->field == NVP_NO_FIELD || !value_of(run, step->field, &unused) || NVP_FIELD_AT(run->half, step->field)->extra == 0;
+}
+
+/* The name of a host, or none (ledger B14): letters, digits, dots and hyphens, the last two at neither end. */
+static bool is_hostname(const struct nvp_run *run, const struct nvp_step *step)
+{
+    const struct nvp_argument *given = step->argument < run->count ? &run->arguments[step->argument] : NULL;
+    const char *text = given ? given->bytes : NULL;
+    if (text == NULL || given->size >= NVML_DEVICE_HOSTNAME_BUFFER_SIZE)
+        return false;
+    for (size_t i = 0; i < given->size; i++) {
+        const bool letter = (text[i] | 0x20) >= 'a' && (text[i] | 0x20) <= 'z';
+        const bool inside = i > 0 && i + 1 < given->size && (text[i] == '.' || text[i] == '-');
+        if (!letter && !inside && (text[i] < '0' || text[i] > '9'))
+            return false;
+    }
+    return true;
+}
+
 /* Checks of what a field holds answer the field's own code first. */
 static nvmlReturn_t check_field(const struct nvp_run *run, const struct nvp_step *step)
 {
@@ -143,6 +166,12 @@ nvmlReturn_t nvp_step_check(const struct nvp_run *run, const struct nvp_step *st
         break;
     case NVP_STEP_CHECK_DIFFERS:
         holds = !equal(run, step);
+        break;
+    case NVP_STEP_CHECK_EMPTY:
+        holds = empty(run, step);
+        break;
+    case NVP_STEP_CHECK_HOSTNAME:
+        holds = is_hostname(run, step);
         break;
     case NVP_STEP_SET_TEXT:
         holds = step->field != NVP_NO_FIELD && fits(run, step);

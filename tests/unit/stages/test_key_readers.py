@@ -22,8 +22,8 @@ SERVED = [(key, False) for key in keys.device_keys().values() if key.path not in
 SERVED += [(key, True) for key in keys.NODE]
 KEPT = [(key, False) for key in kept.DEVICE] + [(key, True) for key in kept.NODE]
 
-READ_BY_SLOTS = {"pci_bus_id", "pci_bus_id_legacy"}
-"""What entries of the private table read beside the field that their row names: slots 23 and 81 tell a GPU by its address."""
+READ_BY_INIT = {"minor_number"}
+"""What an nvmlInit reads: whether the device's file is there."""
 
 
 def compiled(document: dict[str, Any]) -> ImageSpec:
@@ -93,4 +93,4 @@ def test_the_tables_say_which_fields_handlers_in_c_read() -> None:
         if isinstance(entry, dict)
         for name in entry.get("reads", ())
     }
-    assert read - READ_BY_SLOTS == {name.replace(".", "_") for name in told if not name.startswith("system.")}
+    assert read - READ_BY_INIT == {name.replace(".", "_") for name in told if not name.startswith("system.")}
