@@ -37,6 +37,7 @@ def compile_profile(profile: Profile, driver: Driver) -> ImageSpec:
         system=_system(profile),
         devices=devices,
         modes=[_modes(device) for device in profile.devices],
+        marks=[_marks(device) for device in profile.devices],
         absences=[compile_absent.absence(device) for device in profile.devices],
         field_ids=field_ids(driver),
         slots=_slots(driver),
@@ -59,6 +60,11 @@ def _modes(device: Device) -> frozenset[str]:
     on = device.values.get("ecc.mode_current") == "enabled" and "ecc.mode_current" not in device.states
     held = ("ecc", on), ("armed", compile_failure.armed(device.values))
     return frozenset(("present", *(mode for mode, holds in held if holds)))
+
+
+def _marks(device: Device) -> frozenset[str]:
+    """What hides the GPU from an nvmlInit: it was removed, drains, or is excluded (ledger O02 to O07)."""
+    return frozenset(mark for mark in fields.MARKS if device.values.get(mark))
 
 
 def _system(profile: Profile) -> dict[str, FieldValue]:

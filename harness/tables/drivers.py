@@ -16,10 +16,11 @@ from harness.words.fileformat import check_format
 from harness.words.state import State
 from harness.words.version import DriverVersion
 from mocklib import fields
-from mocklib.spec import SHAPES
+from mocklib.spec import SHAPES as KNOWN_SHAPES
 
 ROOT, TEXT_ROOT = "nvidia_smi_log", "nvsmi_log"
 UNKNOWN_ERROR = 999
+SHAPES = tuple(KNOWN_SHAPES)
 WAYS = {"processes": ("by_pid", "in_step")}
 """List -> ways in which nvidia-smi reads it, the newest first."""
 _MERGED = ("texts", "handle_texts", "handle_ends", "field_ids", "slots", "routes", "formats", "escapes", "lists", "text_routes", "text_formats",

@@ -14,7 +14,6 @@ from harness.stores.schema.keys import Key
 _PATTERNS = (("idle", 0), ("busy", 1), ("burst", 2), ("steady", 3))
 
 DEVICE: tuple[Key, ...] = (
-    Key("excluded", "flag"), Key("draining", "flag"), Key("removed", "flag"),
     Key("mig.supported_profiles", "mappings"), Key("mig.gpu_instances", "mappings"), Key("mig.instances", "mappings"),
     Key("virtualization.vgpu", "mapping"),
     Key("nvlink_error.rate", "fraction"), Key("nvlink_error.links", "links"),

@@ -94,7 +94,7 @@ _SPECIAL: tuple[Key, ...] = (
     Key("failure.probability", "probability"),
     Key("failure.seed", "uint", bits=64),
     Key("failure.xid.code", "uint"),
-    *(Key(flag, "flag") for flag in FLAGS),
+    *(Key(flag, "flag") for flag in (*fields.MARKS, *FLAGS)),
     *(Key(path, "health_flag") for path, _ in HEALTH if path != "fabric.health.incorrect_configuration"),
 )
 

@@ -52,11 +52,13 @@ _SYSTEM: Mapping[str, str] = {
 }  # fmt: skip
 _CALLED: Mapping[str, tuple[str, ...]] = {
     "system.num_devices": ("nvmlDeviceGetCount_v2",), "devices": ("nvmlDeviceGetCount_v2",), "index": ("nvmlDeviceGetIndex",),
-    "state": ("nvmlDeviceGetHandleByIndex_v2",),
+    "state": ("nvmlDeviceGetHandleByIndex_v2",), "removed": ("nvmlDeviceGetCount_v2",),
+    "draining": ("nvmlDeviceGetCount_v2", "nvmlDeviceQueryDrainState"),
+    "excluded": ("nvmlDeviceGetCount_v2", "nvmlGetExcludedDeviceCount", "nvmlGetExcludedDeviceInfoByIndex"),
     "clock.mode": ("nvmlDeviceGetFieldValues",), "clock.at": ("nvmlDeviceGetFieldValues",),
     "recorded.at": ("nvmlDeviceGetFieldValues",),
 }  # fmt: skip
-"""Keys that a call answers from by their effect, not by a field: how many devices there are, where they stand, what time it is."""
+"""Keys that a call answers from by their effect, not by a field: how many devices there are and are hidden, where they stand, what time it is."""
 
 
 def fields_of(key: str) -> tuple[str, ...]:

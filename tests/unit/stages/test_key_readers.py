@@ -32,15 +32,15 @@ def compiled(document: dict[str, Any]) -> ImageSpec:
 
 
 def moved(first: ImageSpec, second: ImageSpec) -> set[str]:
-    """The fields in which two images of one device differ."""
-    return {name for name, value in first.devices[0].items() if second.devices[0][name] != value}
+    """The fields and marks in which two images of one device differ."""
+    return {name for name, value in first.devices[0].items() if second.devices[0][name] != value} | first.marks[0] ^ second.marks[0]
 
 
 @pytest.mark.parametrize(("key", "node"), SERVED, ids=lambda given: given.path if isinstance(given, Key) else "")
 def test_a_key_moves_a_field_that_a_call_answers_from(key: Key, node: bool) -> None:
     one, other = (compiled(key_samples.document(key, value, node=node)) for value in key_samples.samples(key))
     found = moved(one, other)
-    assert set(readers.fields_of(key.path)) & found, f"{key.path} moves {found or 'nothing'}"
+    assert ({key.path} & set(fields.MARKS) or set(readers.fields_of(key.path))) & found, f"{key.path} moves {found or 'nothing'}"
     assert readers.of_key(key.path), f"{key.path}: no function, field id or slot gives {readers.fields_of(key.path)}"
 
 
@@ -67,9 +67,9 @@ def test_keys_of_the_node_and_of_its_devices_are_told_in_one_line() -> None:
     document = {
         "nvlink": {"version": 4, "switches": []},
         "device_defaults": {"features": {}, "fan": {"controls": None}, "mig": {"instances": [{"id": 1}]}},
-        "devices": [{"index": 0, "excluded": False}],
+        "devices": [{"index": 0, "mig": {"gpu_instances": [{"id": 1}]}}],
     }
-    said = "accepted, not served yet: nvlink.version, nvlink.switches, excluded, mig.instances; descriptive, asked for by no call: features"
+    said = "accepted, not served yet: nvlink.version, nvlink.switches, mig.gpu_instances, mig.instances; descriptive, asked for by no call: features"
     assert str(kept.unserved(document)) == said
 
 
