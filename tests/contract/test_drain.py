@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +20,10 @@ OFF, NONE = FieldValue(0), FieldValue(())
 READY = {"persistence_mode": OFF, "processes.compute": NONE, "processes.graphics": NONE, "processes.mps": NONE}
 
 
-def node(count: int = 3, marks: dict[int, frozenset[str]] | None = None, **given: FieldValue) -> Any:
-    """A node of boards that may be removed; ``given`` changes the first."""
-    devices = [boards.device(number) | READY for number in range(count)]
-    devices[0] |= {name.replace("__", "."): value for name, value in given.items()}
-    made = boards.spec(count, devices=devices)
-    return replace(made, marks=[(marks or {}).get(number, frozenset()) for number in range(count)]) if marks else made
+def node(marks: dict[int, frozenset[str]] | None = None, given: dict[str, FieldValue] | None = None) -> Any:
+    """A node of three boards that may be removed, hidden as ``marks`` says; ``given`` changes the first."""
+    devices = [boards.device(number) | READY | ((given or {}) if number == 0 else {}) for number in range(3)]
+    return boards.spec(3, devices=devices, marks=[(marks or {}).get(number, frozenset()) for number in range(3)])
 
 
 @pytest.fixture(autouse=True)
@@ -84,7 +81,7 @@ def test_a_draining_gpu_is_hidden_from_whoever_initialises_afterwards(serve: Ser
 
 @pytest.mark.spec("O05")
 def test_a_gpu_in_persistence_mode_does_not_drain(serve: Serve) -> None:
-    nvml, handle = serve(node(persistence_mode=FieldValue(1)))
+    nvml, handle = serve(node(given={"persistence_mode": FieldValue(1)}))
     assert [drain(nvml, at(0)), drain(nvml, at(0), 0), drain(nvml, at(0), 2)] == [19, 0, 2]
     assert nvml.call("nvmlDeviceSetPersistenceMode", handle, {"mode": 0}).code == 0
     assert drain(nvml, at(0)) == 0
@@ -123,10 +120,10 @@ def test_the_older_call_removes_too(serve: Serve) -> None:
     assert seen(nvml) == ["2", "3"]
 
 
-@pytest.mark.parametrize("busy", ["persistence_mode", "processes__compute", "processes__graphics", "processes__mps"])
+@pytest.mark.parametrize("busy", ["persistence_mode", "processes.compute", "processes.graphics", "processes.mps"])
 @pytest.mark.spec("O08")
 def test_a_gpu_in_use_is_not_removed(serve: Serve, busy: str) -> None:
-    nvml, _ = serve(node(**{busy: FieldValue(1) if busy == "persistence_mode" else FieldValue((Process(7, 1),))}))
+    nvml, _ = serve(node(given={busy: FieldValue(1) if busy == "persistence_mode" else FieldValue((Process(7, 1),))}))
     assert remove(nvml, at(0)) == 19
     assert seen(nvml) == ["1", "2", "3"]
     assert [ask(nvml, "RemoveGpu_v2", at(1), gpuState=2, linkState=0), ask(nvml, "RemoveGpu_v2", at(1), gpuState=1, linkState=2)] == [2, 2]

@@ -166,7 +166,8 @@ def test_compile_refuses_a_profile_with_every_error_named(tmp_path: Path, capsys
 @pytest.fixture
 def unserved(tmp_path: Path) -> Path:
     path = tmp_path / "p.yaml"
-    path.write_text("version: '1.0'\nsystem: {driver_version: '470.74'}\ndevices: [{index: 0, mig: {gpu_instances: [{id: 1}]}}]\nnvlink: {version: 3}\n")
+    keys = "devices: [{index: 0, mig: {gpu_instances: [{id: 1}]}}]\nnvlink: {version: 3}\n"
+    path.write_text("version: '1.0'\nsystem: {driver_version: '470.74'}\n" + keys)
     return path
 
 
