@@ -41,6 +41,7 @@ LEFT_OUT = {
     "retired_pages.single_bit_retirement": "another name of retired_pages.single_bit, which is traced",
     "retired_pages.double_bit_retirement": "another name of retired_pages.double_bit, which is traced",
     "fabric.health_mask": "replaces the parts of fabric.health, which are traced",
+    **dict.fromkeys(("removed", "draining", "excluded"), "hides the GPU"),
 }
 """Keys the tracer does not give, and why."""
 MARGIN = "thermal.tlimit.margin_c"

@@ -5,7 +5,7 @@ from __future__ import annotations
 ONLY_CALLED = frozenset((
     "bar1_memory.free_bytes", "clocks_throttle_reasons.supported_mask", "compute_capability.major", "compute_capability.minor", "ecc.default_mode",
     "fan.count", "gsp_firmware.default_mode", "gsp_firmware.mode", "memory.memory_bus_width",
-    "mig.max_devices", "num_gpu_cores", "platform.module_id", "power.total_energy_consumption_mj", "hostname",
+    "mig.max_devices", "num_gpu_cores", "platform.module_id", "power.total_energy_consumption_mj", "hostname", "inforom.configuration_checksum",
     "fan.min_speed_percent", "fan.max_speed_percent", "power.power_mizer_mode", "clocks.adaptive_clocking",
     *(f"clocks.offsets.{domain}.{what}_mhz" for domain in ("graphics", "memory") for what in ("min", "max", "set")),
 ))  # fmt: skip

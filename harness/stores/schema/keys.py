@@ -134,8 +134,8 @@ def device_keys() -> dict[str, Key]:
 
 @functools.cache
 def state_keys() -> frozenset[str]:
-    """What ``states`` may name: keys and image fields."""
-    return frozenset(device_keys()) | frozenset(fields.device_fields())
+    """What ``states`` may name: keys and image fields, but no mark, which is no reading."""
+    return (frozenset(device_keys()) | frozenset(fields.device_fields())) - frozenset(fields.MARKS)
 
 
 def flatten(block: dict[str, object]) -> dict[str, object]:
