@@ -75,7 +75,7 @@ static void clear(const struct nvp_run *run, const struct nvp_step *step)
 {
     const struct nvp_field *field = field_at(run->half, step->field);
     if (field->status == 0 && field->kind == NVP_CONSTANT && field->value != 0)
-        set(run->half, step->field, 0);
+        nvp_set_number(run->half, step->field, 0);
     else if (field->status == 0)
         rebase(run, step);
 }
