@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -149,6 +150,35 @@ def test_all_setters_one_after_the_other_and_an_override_between_each(board: Boa
     putting.reset(board.node, 0)
     putting.apply(board.node, said, "export")
     assert board.fields() == after
+
+
+VERBS: list[dict[str, Any]] = [
+    {"performance_state": "P8"}, {"power.enforced_limit_mw": 200000}, {"clocks.locked_graphics": {"min_mhz": 1, "max_mhz": 300}}, {"clocks": None},
+    {"power.workload_power_profiles": {"requested": [0]}}, {"fan.controls": [{"fan": 1, "policy": "manual", "speed_percent": 55}]}, {"fan": None},
+    {"states": {"clocks.graphics_app": "no_permission"}}, {"clocks.graphics_app": 2055},
+    {"power.smoothing.profiles": {2: {"ramp_up_rate_mw_per_s": 7}}},
+]  # fmt: skip
+
+
+@pytest.mark.spec("Y02", "Y14")
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_was_done_the_document_makes_it_again(board: Board, seed: int) -> None:
+    """Setters, overrides of the GPU and of all, and resets in any order: the document that is exported gives the same fields on a fresh state."""
+    draw = random.Random(seed)
+    for _ in range(12):
+        kind = draw.choice(("setter", "setter", "own", "all", "reset"))
+        if kind == "setter":
+            function, arguments, _ = draw.choice(CALLS)
+            board.set(function, arguments)  # refused where an override took away what it sets
+        elif kind == "reset":
+            putting.reset(board.node, draw.choice((0, None)))
+        else:
+            putting.put(board.node, 0 if kind == "own" else None, always(draw.choice(VERBS)))
+    after, said = board.fields(), putting.overrides(board.node)
+    putting.reset(board.node, None, everything=True)
+    putting.apply(board.node, document.load(document.dump(said), "export"), "export")
+    assert {name: (value, after[name]) for name, value in board.fields().items() if value != after[name]} == {}
+    assert putting.overrides(board.node) == said
 
 
 @pytest.mark.spec("Y16")
