@@ -26,6 +26,7 @@ device_defaults:
   architecture: blackwell
   persistence_mode: enabled
   compute_mode: default
+  pci: {bus_id: "0000:07:00.0"}
   performance_state: P0
   accounting: {mode: enabled, terminated: [{pid: 5, time_ms: 3}]}
   processes: [{pid: 77, sm_util: 3}]
@@ -72,6 +73,15 @@ CALLS: list[tuple[str, dict[str, Any], tuple[str, ...]]] = [
     ("nvmlDeviceSetMemClkVfOffset", {"offset": 60}, ("clocks.offsets.memory.set_mhz",)),
     ("nvmlDeviceSetFanSpeed_v2", {"fan": 0, "speed": 77}, ("fan.controls",)),
     ("nvmlDeviceSetFanControlPolicy", {"fan": 1, "policy": 1}, ("fan.controls",)),
+    ("nvmlDeviceSetPersistenceMode", {"mode": 0}, ("persistence_mode",)),
+    ("nvmlDeviceSetComputeMode", {"mode": 2}, ("compute_mode",)),
+    ("nvmlDeviceSetEccMode", {"ecc": 0}, ("ecc.mode_pending",)),
+    ("nvmlDeviceClearEccErrorCounts", {"counterType": 0}, ("ecc.errors.volatile.single_bit.device_memory",)),
+    ("nvmlDeviceClearEccErrorCounts", {"counterType": 1}, ("ecc.errors.aggregate.single_bit.device_memory",)),
+    ("nvmlDeviceSetDramEncryptionMode", {"dramEncryption.version": 1, "dramEncryption.encryptionState": 1}, ("ecc.dram_encryption.mode_pending",)),
+    ("nvmlDeviceClearAccountingPids", {}, ("accounting.terminated",)),
+    ("nvmlDeviceSetAccountingMode", {"mode": 0}, ("accounting.mode", "accounting.terminated")),
+    ("nvmlDeviceSetHostname_v1", {"hostname.value": "gpu-7.rack"}, ("hostname",)),
 ]  # fmt: skip
 
 
@@ -116,7 +126,7 @@ def fresh(board: Board) -> None:
     putting.reset(board.node, None, everything=True)
 
 
-@pytest.mark.parametrize(("function", "arguments", "keys"), CALLS, ids=[case[0] for case in CALLS])
+@pytest.mark.parametrize(("function", "arguments", "keys"), CALLS, ids=[f"{number}-{case[0]}" for number, case in enumerate(CALLS)])
 @pytest.mark.spec("Y14")
 def test_what_a_setter_wrote_is_said_by_keys_and_comes_back(board: Board, function: str, arguments: dict[str, Any], keys: tuple[str, ...]) -> None:
     before = board.fields()
@@ -179,6 +189,27 @@ def test_whatever_was_done_the_document_makes_it_again(board: Board, seed: int) 
     putting.apply(board.node, document.load(document.dump(said), "export"), "export")
     assert {name: (value, after[name]) for name, value in board.fields().items() if value != after[name]} == {}
     assert putting.overrides(board.node) == said
+
+
+@pytest.mark.spec("O03", "X24", "Y14")
+def test_a_drain_is_said_by_its_key_and_comes_back(board: Board) -> None:
+    address = {"pciInfo.domain": 0, "pciInfo.bus": 7, "pciInfo.device": 0}
+
+    def draining() -> object:
+        return board.nvml.call("nvmlDeviceQueryDrainState", None, address).out.get("currentState")
+
+    assert board.set("nvmlDeviceSetPersistenceMode", {"mode": 0}) == 0
+    assert board.nvml.call("nvmlDeviceModifyDrainState", None, {**address, "newState": 1}).code == 0
+    putting.put(board.node, 0, always({"performance_state": "P8"}))
+    said = putting.overrides(board.node)
+    assert said.devices == {0: {"persistence_mode": "disabled", "draining": True, "performance_state": "P8"}}
+    assert draining() == 1
+    putting.reset(board.node, 0)
+    assert draining() == 0
+    putting.apply(board.node, said, "export")
+    assert draining() == 1
+    putting.put(board.node, 0, always({"draining": False}))
+    assert draining() == 0
 
 
 @pytest.mark.spec("Y16")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import yaml
 
 from harness.cli import guard
 
@@ -39,3 +40,28 @@ def test_a_binary_prints_what_each_verb_pins(
     assert guard.run(["ctl", "--state", place, "reset"]) == 0
     capfd.readouterr()
     assert printed() == before
+
+
+@pytest.mark.parametrize("branch", [470, 555])
+@pytest.mark.spec("Y12", "Y13", "X16")
+@pytest.mark.usefixtures("served_library")
+def test_a_reset_by_a_binary_drops_what_is_over_that_gpu(
+    branch: int, smi_binary: Callable[[int], Path], tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("MOCK_NVML_STATE", "MOCK_NVML_CONFIG", "MOCK_NVML_OVERRIDES", "NVPARITY_IMAGE"):
+        monkeypatch.delenv(name, raising=False)
+    place = str(tmp_path / "state")
+    run = ["run", "--driver", str(branch), "--state", place, "h100", "--", str(smi_binary(branch))]
+    assert guard.run([*run, "-L"]) == 0
+    for words in (["temp", "50", "--gpu", "all"], ["temp", "60", "--gpu", "1"], ["temp", "61", "--gpu", "2"]):
+        assert guard.run(["ctl", "--state", place, *words]) == 0
+    assert guard.run([*run, "-pl", "300", "-i", "1"]) == 0
+    capfd.readouterr()
+    assert guard.run([*run, "-r", "-i", "1"]) == 0
+    capfd.readouterr()
+    assert guard.run([*run, "--query-gpu=temperature.gpu,power.limit", "--format=csv,noheader"]) == 0
+    assert capfd.readouterr().out.splitlines()[:3] == ["50, 700.00 W", "50, 700.00 W", "61, 700.00 W"]
+    assert guard.run(["ctl", "--state", place, "export"]) == 0
+    told = yaml.safe_load(capfd.readouterr().out)
+    assert set(told["devices"]) == {"2"}
+    assert told["all"]["thermal"] == {"temperature_gpu_c": 50}
