@@ -280,7 +280,7 @@ static inline const void *nvp_table_of(const struct nvp_image *image, struct nvp
 }
 
 /* ---- unanswered.c: calls that nothing known answers, counted where NVPARITY_UNANSWERED names a file ---- */
-extern bool nvp_counting;
+extern bool nvp_counting, nvp_strict;
 extern const unsigned char nvp_countable[NVP_FUNCTION_COUNT];
 nvmlReturn_t nvp_without_data(unsigned int function, nvmlReturn_t code);
 void nvp_unanswered_begin(void);

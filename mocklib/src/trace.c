@@ -56,7 +56,7 @@ void nvp_set_flags(void)
     const uint16_t *gates = nvp_image ? (const uint16_t *)(const void *)((const unsigned char *)nvp_image + nvp_image->gates.offset) : NULL;
     for (unsigned int i = 0; i < NVP_FUNCTION_COUNT; i++) {
         const unsigned int gated = nvp_initialised() && gates && gates[i] ? NVP_FLAG_GATE : 0;
-        const unsigned int counted = nvp_counting && nvp_countable[i] ? NVP_FLAG_COUNTED : 0;
+        const unsigned int counted = (nvp_counting || nvp_strict) && nvp_countable[i] ? NVP_FLAG_COUNTED : 0;
         __atomic_store_n(&nvp_flag[i], (unsigned char)(gated | counted | (nvp_tracing ? NVP_FLAG_TRACE : 0)), __ATOMIC_RELAXED);
     }
     if (nvp_initialised())

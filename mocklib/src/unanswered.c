@@ -5,17 +5,25 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-bool nvp_counting;
+bool nvp_counting, nvp_strict;
 static char path[NVP_PATH_SIZE];
 static uint32_t counts[NVP_FUNCTION_COUNT];
 
-/* The code as it was, of a call that nothing known answers; counted where it is NOT_SUPPORTED. */
+/* The code as it was, of a call that nothing known answers; counted where it is NOT_SUPPORTED, the end of the process where it is asked to be
+ * strict (ledger A12). */
 nvmlReturn_t nvp_without_data(unsigned int function, nvmlReturn_t code)
 {
-    if (nvp_counting && code == NVML_ERROR_NOT_SUPPORTED)
+    if (code != NVML_ERROR_NOT_SUPPORTED)
+        return code;
+    if (nvp_strict && function != NVP_FN_nvmlDeviceGetFieldValues) { /* of that one the entries lack data, not the call */
+        nvp_say("%s: nothing of this image or library answers it, and MOCK_NVML_STRICT is set", nvp_function_names[function]);
+        abort();
+    }
+    if (nvp_counting)
         __atomic_add_fetch(&counts[function], 1, __ATOMIC_RELAXED);
     return code;
 }
@@ -26,6 +34,7 @@ void nvp_unanswered_begin(void)
     char folder[NVP_PATH_SIZE];
     const char *const named = nvp_environment("NVPARITY_UNANSWERED");
     nvp_counting = false;
+    nvp_strict = nvp_environment("MOCK_NVML_STRICT") != NULL;
     if (named == NULL)
         return;
     const bool relative = named[0] != '/';

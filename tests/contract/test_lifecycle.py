@@ -92,6 +92,7 @@ ABSENCES = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.spec("M07")
 @ABSENCES
 def test_a_device_that_is_not_present_answers_its_code_from_every_function_that_takes_a_device(serve: Serve, absence: Absence) -> None:
     nvml, _ = serve(boards.spec(2, modes=[frozenset({"present"}), frozenset()], absences=[Absence(), absence]))

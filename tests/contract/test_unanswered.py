@@ -99,3 +99,17 @@ def test_a_file_that_cannot_be_written_costs_one_line(run: Run, tmp_path: Path) 
 
 def test_without_the_variable_nothing_is_counted(run: Run) -> None:
     assert run(f"ask('{NO_HANDLER}'); nvml.shutdown()", NVPARITY_UNANSWERED="") == ([], "")
+
+
+@pytest.mark.spec("A12")
+@pytest.mark.parametrize(("strict", "status"), [("1", -6), ("", 0)])
+def test_a_strict_process_ends_at_the_first_call_that_nothing_known_answers(
+    library_path: Path, tmp_path: Path, clean_environment: dict[str, str], strict: str, status: int
+) -> None:
+    served = tmp_path / "served.nvpimg"
+    image.write(served, image.pack(boards.spec(devices=[boards.device(serial=FieldValue(status=3))], answers=ANSWERS)))
+    program = f"ask('nvmlDeviceGetSerial'); nvml.field_values(device, [(10, 0)]); print('so far', flush=True); ask('{NO_HANDLER}')"
+    given = clean_environment | {"PYTHONPATH": str(ROOT), "NVPARITY_IMAGE": str(served), "MOCK_NVML_STRICT": strict}
+    done = subprocess.run([sys.executable, "-c", HEAD + program, str(library_path)], env=given, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (status, "so far\n")
+    assert (f"nvparity: {NO_HANDLER}: nothing of this image or library answers it" in done.stderr) == bool(strict)

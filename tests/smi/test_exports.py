@@ -83,3 +83,14 @@ def test_a_branchs_nvidia_smi_runs_on_its_branch_library(
         assert (ran.status, ran.stderr) == (0, b""), arguments
         assert ran.stdout.count(b"GPU-") >= 8, arguments
     assert f"<driver_version>{version}</driver_version>".encode() in ran.stdout
+
+
+@pytest.mark.spec("V26")
+def test_no_nvidia_smi_asks_to_be_told_of_events(smi_binaries: dict[int, Path], library_path: Path, repository: Path) -> None:
+    space = Workspace.find(repository)
+    variables = {"NVPARITY_IMAGE": str(serving.image_of(space.profile_path(BOARD), space)), "MOCK_NVML_DEBUG": "1"}
+    for number, program in smi_binaries.items():
+        for arguments in (("-q",), ("-q", "-x")):
+            said = run_smi(program, arguments, library=library_path, variables=variables).stderr.decode()
+            assert "nvmlInit" in said, number
+            assert not {"nvmlDeviceRegisterEvents", "nvmlEventSetWait"} & set(said.replace("_v2", "").split()), number

@@ -111,6 +111,10 @@ CASES = [
     *(Case("N05", f"addressing_mode: {word}", {f"{D}GetAddressingMode mode.version=1": {"mode.value": number}}, {"addressing_mode": text})
       for number, word, text in ((0, "none", "None"), (1, "hmm", "HMM"), (2, "ats", "ATS"))),
     Case("N05", "", {f"{D}GetAddressingMode mode.version=1": 3}, {"addressing_mode": "N/A"}),
+    Case("N06", "states: {reset_status.reset_required: deprecated, reset_status.drain_and_reset_recommended: deprecated}",
+         {"field 226": "code 26", "field 227": "code 26"},
+         {f"gpu_reset_status/{name}": "Requested functionality has been deprecated" for name in ("reset_required", "drain_and_reset_recommended")},
+         driver="570.148.08"),
     *(Case("N07", f"recovery_action: {word}", {}, {"gpu_recovery_action": text}) for word, text in (("none", "None"), ("reset", "Reset"))),
     Case("N08", "", {f"{D}GetCapabilities caps.version=1": {"caps.capMask": 0}}, {"capabilities/egm": "disabled"}),
     *(Case("N09", f"sparse_operation_mode: {word}", {}, {"sparse_operation_mode": text}) for word, text in (("disabled", "Disabled"), ("enabled",
