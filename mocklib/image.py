@@ -146,8 +146,8 @@ class ImageView:
     source: Source | None = None
 
 
-def read(data: bytes) -> ImageView:
-    """The view of an image; ImageError says what is wrong with the bytes."""
+def read(data: bytes, *, devices: bool = True) -> ImageView:
+    """The view of an image, without its ``devices``' records where those are not asked for; ImageError says what is wrong with the bytes."""
     ffi = structs()
     if len(data) < ffi.sizeof("struct nvp_image"):
         raise ImageError("too short to be an image")
@@ -161,7 +161,7 @@ def read(data: bytes) -> ImageView:
     entries = array(data, "nvp_device_entry", head.devices.offset, head.device_count)
     places = [(int(entry.record), int(entry.size)) for entry in (head.node, *entries)]
     node = read_record(part(data, *places[0]), tables.system_fields())
-    found = [read_record(part(data, *place), tables.device_fields()) for place in places[1:]]
+    found = [read_record(part(data, *place), tables.device_fields()) for place in places[1:]] if devices else []
     return ImageView(
         system=node.values,
         devices=[item.values for item in found],

@@ -75,7 +75,7 @@ def read(path: Path) -> StateView:
 
 def of_image(image_bytes: bytes) -> StateView:
     """What a fresh state of an image says; ImageError where it is none."""
-    view = image.read(image_bytes)
+    view = image.read(image_bytes, devices=False)
     node, *devices = [read_record(image_bytes[start : start + size], _known(number)) for number, (start, size) in enumerate(view.records)]
     return StateView((0,) * len(view.records), node, tuple(devices))
 

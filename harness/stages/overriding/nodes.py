@@ -109,7 +109,7 @@ def open_node(places: Places, space: Workspace) -> Node:
         raise MissingError("no place for a state: name one with --state")
     try:
         data = places.image.path.read_bytes()
-        view = image.read(data)
+        view = image.read(data, devices=False)
     except (OSError, image.ImageError) as error:
         raise MissingError(f"{places.image.path}: cannot be used as image: {error}") from error
     named = storing.profile_of(places.state.path) if view.source is None and places.state.path.exists() else None
@@ -128,7 +128,7 @@ def _behind(value: FieldValue, tracks: int) -> FieldValue:
 
 
 def _known(data: bytes) -> tuple[int, int]:
-    view = image.read(data)
+    view = image.read(data, devices=False)
     return view.crc, view.size
 
 

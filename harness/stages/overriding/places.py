@@ -81,7 +81,7 @@ def _source(found: Place, profile: Place) -> Place:
     if found.path is None:
         return profile
     try:
-        source = image.read(found.path.read_bytes()).source
+        source = image.read(found.path.read_bytes(), devices=False).source
     except (OSError, image.ImageError):
         return profile
     return profile if source is None else Place(Path(source.path), f"{profile.by}, so the image's")

@@ -59,7 +59,7 @@ def _begin(served: Served, target: Path, overrides: Overrides) -> None:
     read = profiles.load(served.profile)
     if served.driver is not None:
         read = serving.retargeted(served.profile, served.space, served.driver).profile
-    node = nodes.Node(target, data, image.read(data), read, served.space)
+    node = nodes.Node(target, data, image.read(data, devices=False), read, served.space)
     named = str(served.profile.resolve()) if node.view.source is None else None
     spec = node.compiled(node.overlaid(overrides, overrides, "--overrides"), overrides.node)
     base = node.compiled(node.overlaid(replace(overrides, devices={}), overrides, "--overrides"), overrides.node) if overrides else None
