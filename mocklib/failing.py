@@ -34,7 +34,8 @@ def tripped(spec: ImageSpec, device: int) -> ImageSpec:
     """``spec`` with ``device`` as its trip leaves it."""
     values, modes = dict(spec.devices[device]), spec.modes[device]
     absences = [*spec.absences, *[LOST] * (device + 1 - len(spec.absences))]
-    for step in tables.program_steps()[PROGRAMS[_number(values, "failure.mode")]]:
+    mode = _number(values, "failure.mode")
+    for step in tables.program_steps()[PROGRAMS[mode]] if mode in PROGRAMS else ():  # a state may say anything: an unknown mode is healthy (V01)
         if "set_mode" in step:
             modes = modes - {step["set_mode"]}
         elif "absent" in step:

@@ -98,7 +98,7 @@ def test_no_sanitizer_reports_anything_for_random_images_and_states(
 ) -> None:
     served, refused = fuzz(flavour_path("sanitize"), tmp_path, 1, 400, sanitized)
     assert served > 100
-    assert refused > 20
+    assert refused > 10
 
 
 @pytest.mark.hostile
