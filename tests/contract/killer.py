@@ -164,7 +164,8 @@ def ranged(device: dict[str, FieldValue]) -> dict[str, FieldValue]:
     """A device on which the checks of every program can hold: masks are full, enumerations begin at their first word."""
     full = {name: FieldValue(b"\xff" * 32) for name in device if name.startswith("power.workload_profiles.")}
     ends = {name: FieldValue(-5 if name.endswith(".min_mhz") else 5) for name in device if name.startswith("clocks.offsets.")}
-    return device | full | ends
+    free = {"persistence_mode": FieldValue(0), **{f"processes.{kind}": FieldValue(()) for kind in ("compute", "graphics", "mps")}}
+    return device | full | ends | free
 
 
 if __name__ == "__main__":
