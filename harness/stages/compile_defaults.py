@@ -148,6 +148,8 @@ _BY_NAME: Mapping[str, Callable[[Values], Any]] = {
     "power.power_mizer_mode": lambda values: "auto" if at_least(values, "maxwell") else None,  # F29
     "performance_state": lambda _: "P0",  # K01
     "power.power_state": lambda values: values.get("performance_state", "P0") if _has(values, "power.") else None,  # F09
+    "power.average_draw_mw": _from("power.current_draw_mw"),  # F07
+    "power.instant_draw_mw": _from("power.current_draw_mw"),
     "power.requested_limit_mw": _from("power.enforced_limit_mw"),  # F04
     "clocks.graphics_customer_boost_max": _from("clocks.graphics_max"),  # I05
     "accounting.buffer_size": lambda values: 4000 if _has(values, "accounting.") else None,  # R02

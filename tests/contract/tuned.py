@@ -18,13 +18,26 @@ from mocklib.image import ImageSpec
 
 ROOT = Path(__file__).resolve().parents[2]
 SUCCESS, INVALID, NOT_SUPPORTED, NO_PERMISSION, NOT_FOUND, FUNCTION_NOT_FOUND, MISMATCH = 0, 2, 3, 4, 6, 13, 25
+class _Plain(yaml.SafeDumper):
+    """A profile has no anchors."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        """Write every value out."""
+        return True
+
+
 _ASK = """
 import json, sys
 from mocklib import binding
 nvml = binding.open_library(sys.argv[1])
 assert nvml.init() == 0
-answer = nvml.call(sys.argv[2], nvml.device(int(sys.argv[4])), json.loads(sys.argv[3]))
-print(json.dumps([answer.code, {key: value for key, value in answer.out.items() if not isinstance(value, bytes)}]))
+device, given = nvml.device(int(sys.argv[4])), json.loads(sys.argv[3])
+if "field" in given:
+    answer = nvml.field_values(device, [tuple(given["field"])])[0]
+    print(json.dumps([answer.code, {"value": answer.value}]))
+else:
+    answer = nvml.call(sys.argv[2], device, given)
+    print(json.dumps([answer.code, {key: value for key, value in answer.out.items() if not isinstance(value, bytes)}]))
 """
 
 
@@ -32,7 +45,7 @@ def spec(*devices: Mapping[str, Any], driver: str = "580.105.08") -> ImageSpec:
     """The image of GPUs with these keys (blocks as they stand in a profile)."""
     listed = [{"index": index, **device} for index, device in enumerate(devices)]
     document = {"version": "1.0", "system": {"driver_version": driver}, "devices": listed}
-    profile = profiles.parse(yaml.safe_dump(document).encode(), "p.yaml")
+    profile = profiles.parse(yaml.dump(document, Dumper=_Plain).encode(), "p.yaml")
     return compiling.compile_profile(profile, drivers.load().resolve(profile.driver_version))
 
 
@@ -44,3 +57,10 @@ def elsewhere(library: Path, function: str, arguments: Mapping[str, Any] | None 
     )  # fmt: skip
     code, out = json.loads(run.stdout)
     return int(code), out
+
+
+def field_elsewhere(library: Path, field: int, scope: int = 0) -> Any:
+    """The value of a field id in another process."""
+    code, out = elsewhere(library, "nvmlDeviceGetFieldValues", {"field": [field, scope]})
+    assert code == SUCCESS
+    return out["value"]

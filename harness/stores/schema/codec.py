@@ -15,7 +15,7 @@ NOT_AVAILABLE = "N/A"
 
 def to_profile(key: Key, raw: int | str) -> Any:
     """The value a profile holds for NVML's ``raw``; InputError when the kind cannot hold it."""
-    if key.kind in ("word", "flag", "health_flag"):
+    if key.kind in ("word", "mode", "flag", "health_flag"):
         return _word_of(key, int(raw))
     if key.kind in ("uint", "int"):
         value, rest = divmod(int(raw), key.scale)
@@ -38,6 +38,8 @@ def to_nvml(key: Key, value: Any) -> Any:
     """NVML's value for the profile's ``value`` (already of the right type); None where the text stands for no value."""
     if value == NOT_AVAILABLE and key.kind != "uint":
         return None
+    if key.kind == "mode":
+        return int(value == "enabled")
     if key.kind in ("word", "flag", "health_flag"):
         return _number_of(key, value)
     if key.kind in ("uint", "int"):

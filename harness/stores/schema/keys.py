@@ -98,6 +98,9 @@ _SPECIAL: tuple[Key, ...] = (
     *(Key(path, "health_flag") for path, _ in HEALTH if path != "fabric.health.incorrect_configuration"),
 )
 
+_MODES = frozenset(("power.management_mode",))
+"""Keys with two words of which the first stands for any other (ledger F02)."""
+
 NODE: tuple[Key, ...] = (
     Key("nvlink.c2c_enabled", "flag"), Key("pcie_topology.root_complexes", "root_complexes"), Key("pcie_topology.cores_per_numa", "uint"),
 )  # fmt: skip
@@ -124,7 +127,7 @@ def device_keys() -> dict[str, Key]:
         if definition.source is not None or name in found:
             continue
         if definition.words is not None:
-            kind = "flag" if set(definition.words) == {"true", "false"} else "word"
+            kind = "flag" if set(definition.words) == {"true", "false"} else "mode" if name in _MODES else "word"
             found[name] = Key(name, kind, tuple(definition.words.items()))
         else:
             kind = {"u64": "uint", "i64": "int", "string": "text", "bytes": "hex"}[definition.type]

@@ -90,7 +90,7 @@ GPU_STATES = tuple(state.value for state in State if state is State.UNCAPTURED o
 
 
 _KINDS: dict[str, Any] = {
-    **blocks.KINDS, "text": Text, "flag": bool, "health_flag": bool, "hex": Hexadecimal, "uuid": Hexadecimal, "bus_id": BusId,
+    **blocks.KINDS, "text": Text, "mode": Text, "flag": bool, "health_flag": bool, "hex": Hexadecimal, "uuid": Hexadecimal, "bus_id": BusId,
     "percent": PercentText, "hostname": Hostname,
 }  # fmt: skip
 

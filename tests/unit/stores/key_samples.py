@@ -33,6 +33,7 @@ _SAMPLES: dict[str, tuple[Any, Any]] = {
     "text": ("one", "two"),
     "hostname": ("node-1", "node-2"),
     "flag": (True, False),
+    "mode": ("enabled", "sometimes"),
     "health_flag": (True, False),
     "uint": (3, 7),
     "int": (-3, 7),
