@@ -112,7 +112,8 @@ def test_manual_control_keeps_the_speed_and_automatic_control_drops_the_duty(ser
 
 @pytest.mark.spec("H07")
 def test_a_profile_says_which_fans_start_held(serve: Serve) -> None:
-    controls = [{"fan": 1, "policy": "manual", "speed_percent": 70}, {"fan": 0, "policy": "manual"}, {"fan": 7, "policy": "manual", "speed_percent": 1}]
+    held = [{"fan": fan, "policy": "manual", "speed_percent": percent} for fan, percent in ((1, 70), (7, 1))]
+    controls = [*held, {"fan": 0, "policy": "manual"}]
     nvml, handle = serve(tuned.spec(board(controls=controls), board(controls=[{"fan": 0, "speed_percent": 55}])))
     assert [read(nvml, handle, fan) for fan in (0, 1)] == [(40, 45, 2000, 1), (70, 70, 3500, 1)]
     assert (first(nvml, nvml.device(1)), read(nvml, nvml.device(1), 0)) == (55, (55, 55, 2750, 1))
@@ -133,7 +134,8 @@ def test_fans_of_a_board_before_maxwell_are_read_and_not_set(serve: Serve) -> No
     assert [hold(nvml, handle, 0, 50), release(nvml, handle, 0), policy(nvml, handle, 0, 1)] == [NOT_SUPPORTED] * 3
 
 
-UNITS = ("nvmlUnitGetFanSpeedInfo", "nvmlUnitGetUnitInfo", "nvmlUnitGetPsuInfo", "nvmlUnitGetLedState", "nvmlUnitGetTemperature", "nvmlUnitSetLedState")
+UNITS = ("nvmlUnitGetFanSpeedInfo", "nvmlUnitGetUnitInfo", "nvmlUnitGetPsuInfo", "nvmlUnitGetLedState", "nvmlUnitGetTemperature",
+         "nvmlUnitSetLedState")  # fmt: skip
 
 
 @pytest.mark.spec("H14")

@@ -26,6 +26,8 @@ AT_FIRST = ["250.00 W", "250.00 W", "1410 MHz", "1215 MHz", "1000 MHz", "900 MHz
 MOVED = "Treating as warning and moving on.\nAll done."
 ENDED = "Terminating early due to previous errors."
 LISTED = "is not supported for GPU {gpu}. Run 'nvidia-smi -q -d SUPPORTED_CLOCKS' to see list of supported clock combinations"
+LOCKED = '{gpu_word} clocks set to "(RANGE)" for GPU {gpu}\nAll done.'
+BETWEEN = "is not a valid power limit which should be between 100.00 W and 300.00 W"
 POWER = {"management_mode": "enabled", "current_draw_mw": 60_000, "enforced_limit_mw": 250_000, "default_limit_mw": 250_000}
 CLOCKS = {"graphics_current": 1000, "sm_current": 900, "memory_current": 1215, "graphics_max": 1410, "sm_max": 1410, "memory_max": 1215,
           "graphics_app": 1410, "graphics_app_default": 1410, "memory_app": 1215, "memory_app_default": 1215}  # fmt: skip
@@ -54,13 +56,13 @@ class Step:
 
 STEPS = (
     Step("-pl 200", "Power limit for GPU {gpu} was set to 200.00 W from 250.00 W.\nAll done.", 0, ((0, "200.00 W"), (1, "200.00 W"))),
-    Step("-pl 99", "Provided power limit 99.00 W is not a valid power limit which should be between 100.00 W and 300.00 W for GPU {gpu}\n" + ENDED, 2),
+    Step("-pl 99", f"Provided power limit 99.00 W {BETWEEN} for GPU {{gpu}}\n{ENDED}", 2),
     Step("-pl 300", "Power limit for GPU {gpu} was set to 300.00 W from 200.00 W.\nAll done.", 0, ((0, "300.00 W"), (1, "300.00 W"))),
     Step("-ac 1215,1395", 'Applications clocks set to "(MEM 1215, SM 1395)" for GPU {gpu}\nAll done.', 0, ((2, "1395 MHz"),)),
     Step("-ac 1215,1396", f'Specified clock combination "(MEM 1215, SM 1396)" {LISTED}\n{MOVED}'),
     Step("-rac", "All done.", 0, ((2, "1410 MHz"),)),
-    Step("-lgc 300,600", '{gpu_word} clocks set to "(gpuClkMin 300, gpuClkMax 600)" for GPU {gpu}\nAll done.', 0, ((4, "600 MHz"), (5, "600 MHz"))),
-    Step("-lgc 950,1400", '{gpu_word} clocks set to "(gpuClkMin 950, gpuClkMax 1400)" for GPU {gpu}\nAll done.', 0, ((4, "1000 MHz"), (5, "950 MHz"))),
+    Step("-lgc 300,600", LOCKED.replace("RANGE", "gpuClkMin 300, gpuClkMax 600"), 0, ((4, "600 MHz"), (5, "600 MHz"))),
+    Step("-lgc 950,1400", LOCKED.replace("RANGE", "gpuClkMin 950, gpuClkMax 1400"), 0, ((4, "1000 MHz"), (5, "950 MHz"))),
     Step("-lgc 600,300", f'Specified clock combination "(gpuClkMin 600, gpuClkMax 300)" {LISTED}\n{MOVED}'),
     Step("-rgc", "All done.", 0, ((4, "1000 MHz"), (5, "900 MHz"))),
     Step("-lmc 405,810", 'Memory clocks set to "(memClkMin 405, memClkMax 810)" for GPU {gpu}\nAll done.', 0, ((6, "810 MHz"),)),
