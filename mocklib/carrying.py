@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import re
 import time
 from dataclasses import replace
+from pathlib import Path
 
 from mocklib.records import RecordView
 from mocklib.spec import KINDS, Clock, FieldValue, ImageSpec, Track
 
 MASK = 0xFFFFFFFFFFFFFFFF
+NOT_SUPPORTED = 3
 RAMP, TRACK = KINDS["ramp"], KINDS["track"]
 
 
@@ -36,11 +40,16 @@ def spec_of(view: RecordView, values: dict[str, FieldValue], device: int) -> Ima
 
 
 def carried(now: RecordView, spec: ImageSpec, device: int | None, at_ns: int, epoch_ns: int, fresh: frozenset[str]) -> ImageSpec:
-    """``spec`` with the motions of ``device`` as they go on from the record ``now``, but for the fields in ``fresh``."""
+    """``spec`` with the motions of ``device`` as they go on from the record ``now``, but for the fields in ``fresh``.
+
+    What adds up never goes back: a ramp with another rate rises from its value now, one that begins does so now, and one that ends stays where it is
+    (as a ramp without a rate, so that it is known as one the next time).
+    """
     tracks = list(spec.tracks)
     values = dict(spec.system if device is None else spec.devices[device])
     for name, given in values.items():
-        if given.kind and name not in fresh and (before := now.values.get(name)) is not None:
+        before = now.values.get(name)
+        if before is not None and name not in fresh and (given.kind or before.kind):
             values[name] = _carried(before, given, now.tracks, tracks, at_ns, epoch_ns)
     if device is None:
         return replace(spec, system=values, tracks=tuple(tracks))
@@ -51,15 +60,36 @@ def carried(now: RecordView, spec: ImageSpec, device: int | None, at_ns: int, ep
 def _carried(
     before: FieldValue, given: FieldValue, tracks_before: tuple[Track, ...], tracks: list[Track], at_ns: int, epoch_ns: int
 ) -> FieldValue:  # fmt: skip
-    """One moving field, from what it was; a track's start is put into ``tracks``."""
-    if before.status or before.kind != given.kind:
+    """One field that moves or moved, from what it was; a track's start is put into ``tracks``."""
+    if given.status or before.status not in (0, NOT_SUPPORTED) or TRACK in (before.kind, given.kind):
+        return _track(before, given, tracks_before, tracks)
+    if before.status:
+        return given if given.start_ns is not None else replace(given, start_ns=at_ns)
+    if before.kind == RAMP and before.rate == given.rate:
+        return before
+    return FieldValue(value_at(before, at_ns, epoch_ns), kind=RAMP, rate=given.rate, start_ns=at_ns)
+
+
+def _track(before: FieldValue, given: FieldValue, tracks_before: tuple[Track, ...], tracks: list[Track]) -> FieldValue:
+    """A field as it is given; a track that is the same keeps its start."""
+    if before.status or given.status or not before.kind == given.kind == TRACK:
         return given
-    if given.kind == RAMP:
-        if before.rate == given.rate:
-            return before
-        return replace(given, value=value_at(before, at_ns, epoch_ns), start_ns=at_ns)
     old, new = tracks_before[before.rate], tracks[given.rate]
     if replace(old, start_ns=new.start_ns) != new:
         return given
     tracks.append(old)
     return replace(given, rate=len(tracks) - 1)
+
+
+def epoch_ns(of_record: int) -> int:
+    """Where what a node's record says nothing of began: MOCK_NVML_EPOCH, else the start of the host, as src/clock.c tells it."""
+    if of_record:
+        return of_record
+    asked = os.environ.get("MOCK_NVML_EPOCH", "")
+    if re.fullmatch(r"[0-9]{1,10}", asked, re.ASCII):
+        return int(asked) * 1_000_000_000
+    try:
+        found = re.search(r"^btime ([0-9]{1,10})$", Path("/proc/stat").read_text("ascii", "replace"), re.MULTILINE | re.ASCII)
+    except OSError:
+        found = None
+    return int(found[1]) * 1_000_000_000 if found else time.time_ns()

@@ -7,7 +7,7 @@ half that the generation names and looks again.  A writer may die at any store. 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,8 @@ from mocklib.statefile import StateError, StateFile, create, grown, locked, made
 from mocklib.structs import constants, structs
 
 __all__ = [
-    "Event", "StateError", "StateView", "Writing", "add_event", "create", "events", "locked", "made_of", "of_image", "override", "overrides",
-    "publish", "read", "reset", "set_clock", "set_marks", "set_privilege", "set_seed", "writing",
+    "Event", "StateError", "StateView", "Writing", "add_event", "change_clock", "create", "events", "locked", "made_of", "of_image", "override",
+    "overrides", "publish", "read", "reset", "set_clock", "set_marks", "set_privilege", "set_seed", "writing",
 ]  # fmt: skip
 ALIGN = 64
 
@@ -177,7 +177,7 @@ def publish(
             publish(held, device, spec, base, text=text, all_text=all_text, fresh=fresh, marked=marked)
         return
     now = path.record(device)
-    made = carrying.carried(now, spec, device, path.now_ns(), path.record(None).head.epoch_ns, frozenset(fresh))
+    made = carrying.carried(now, spec, device, path.now_ns(), carrying.epoch_ns(path.record(None).head.epoch_ns), frozenset(fresh))
     if device is not None:
         made = failing.carried(now, made, device, path.calls(device))
     head = replace(image.head_of(made, device), text=text, all_text=all_text)
@@ -231,6 +231,14 @@ def _edit_node(path: Path, **members: int) -> None:
 def set_clock(path: Path, clock: Clock, epoch_ns: int | None = None) -> None:
     """Make ``clock`` the time of every process that uses the state, as one change; ``epoch_ns`` moves what adds up from there (None: it stays)."""
     _edit_node(path, **_clock_members(clock), **({} if epoch_ns is None else {"epoch_ns": epoch_ns}))
+
+
+def change_clock(path: Path, change: Callable[[Clock], Clock]) -> Clock:
+    """Make what ``change`` makes of the state's clock its clock, as one change under the lock, so that none is lost; the clock there is then."""
+    with writing(path) as held:
+        made = change(held.record(None).clock)
+        held.opened.publish(0, _edited(held.bytes_of(None), **_clock_members(made)))
+    return made
 
 
 def set_marks(path: Path, device: int, marks: Iterable[str]) -> None:

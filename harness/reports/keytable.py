@@ -23,6 +23,13 @@ _DEFAULTS: Mapping[str, str] = {
     "minor_number": "index",
     "uuid": "made from index",
     "timeline.file": "timeline.txt of the capture",
+    "dynamic_metrics.seed": "0",
+    "dynamic_metrics.temperature.ramp_period_sec": "60",
+    "dynamic_metrics.utilization.burst_period_sec": "30",
+    "dynamic_metrics.utilization.pattern": "steady",
+    **{f"dynamic_metrics.utilization.{engine}_{end}": value for engine in ("gpu", "memory") for end, value in (("min", "0"), ("max", "100"))},
+    **{f"dynamic_metrics.temperature.{key}_c": "0" for key in ("base", "variance", "ramp")},
+    **{f"dynamic_metrics.power.{key}_mw": "0" for key in ("base", "variance")},
 }
 """Defaults that compile makes outside its table of defaults."""
 

@@ -6,7 +6,8 @@ import datetime
 from dataclasses import replace
 from typing import Any
 
-from harness.stages import compile_absent, compile_answers, compile_device, compile_failure
+from harness.stages import compile_absent, compile_answers, compile_device, compile_dynamic, compile_failure, compile_motion, compile_randoms
+from harness.stages.compile_randoms import FIXED_SEED
 from harness.stages.timeline import file as timeline_file
 from harness.stores.profiles import Device, Profile
 from harness.stores.schema import codec
@@ -14,23 +15,24 @@ from harness.tables import serving
 from harness.tables.drivers import Driver
 from harness.words.errors import InputError
 from mocklib import fields
-from mocklib.image import Clock, FieldId, FieldValue, ImageSpec, Slot, Source
+from mocklib.image import Clock, FieldId, FieldValue, ImageSpec, Slot, Source, Track
 from mocklib.spec import FIELDLESS
 
 FUNCTION_NOT_FOUND = 13
 NOT_SUPPORTED = 3
 
 
-def compile_profile(profile: Profile, driver: Driver) -> ImageSpec:
+def compile_profile(profile: Profile, driver: Driver, seed: int = FIXED_SEED) -> ImageSpec:
     """The image of ``profile`` for ``driver`` (the tree's answer for ``profile.driver_version``).
 
     A key that is not given is NOT_SUPPORTED unless the reference gives it a default; a state of ``states`` answers its code.  InputError
-    names the profile, device and key that cannot be compiled.
+    names the profile, device and key that cannot be compiled.  ``seed`` is that of the node's state: what dynamic metrics are drawn from where the
+    profile gives no seed.
     """
-    devices = []
+    devices, tracks = [], list[Track]()
     for index, device in enumerate(profile.devices):
         try:
-            devices.append(compile_device.device_fields(device, index) if device.state is None else compile_absent.device_fields(device))
+            devices.append(_device(device, index, seed, tracks))
         except InputError as error:
             raise InputError(f"{profile.source}: device {index}: {error}") from error
     made = ImageSpec(
@@ -46,11 +48,21 @@ def compile_profile(profile: Profile, driver: Driver) -> ImageSpec:
         clock=_clock(profile),
         source=_source(profile),
         answers=compile_answers.recorded(profile),
+        tracks=tuple(tracks),
+        seed=seed,
     )
     served = timeline_file.played(profile, made)
     if profile.own_driver is None:
         return served
     return replace(served, answers=tuple(one for one in served.answers if compile_answers.carried(one.asked, one.answer, driver, served.gates)))
+
+
+def _device(device: Device, index: int, seed: int, tracks: list[Track]) -> dict[str, FieldValue]:
+    """The fields of one GPU, in motion; the tracks that they move along are added to ``tracks``."""
+    if device.state is not None:
+        return compile_absent.device_fields(device)
+    still = compile_device.device_fields(replace(device, values=compile_dynamic.standing(device.values)), index)
+    return compile_motion.moved(device.values, still, compile_randoms.of_device(seed, index), tracks)
 
 
 def _modes(device: Device) -> frozenset[str]:

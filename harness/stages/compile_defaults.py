@@ -15,8 +15,6 @@ Values = Mapping[str, Any]
 _ZERO_IN_BLOCK = {
     "memory.": ("memory.reserved_bytes", "memory.used_bytes"),  # ledger C02, C03
     "pcie.": ("pcie.replay_counter", "pcie.replay_rollover_counter", "pcie.tx_throughput_kbps", "pcie.rx_throughput_kbps"),  # D09, D10
-    "encoder_stats.": ("encoder_stats.session_count", "encoder_stats.average_fps", "encoder_stats.average_latency_us"),  # K05
-    "fbc_stats.": ("fbc_stats.session_count", "fbc_stats.average_fps", "fbc_stats.average_latency_us"),  # K06
     "remapped_rows.": (
         "remapped_rows.correctable",
         "remapped_rows.uncorrectable",
@@ -42,6 +40,8 @@ def default(name: str, values: Values) -> Any:
         return _ecc_default(name, values)
     if name.startswith("clocks_throttle_reasons.counters."):  # J10: no counter block means never throttled
         return 0 if _has(values, "clocks_throttle_reasons.") else None
+    if name in _MEDIA:
+        return _media_default(name, values)
     made = _BY_NAME.get(name)
     return None if made is None else made(values)
 
@@ -70,6 +70,20 @@ def _ecc_default(name: str, values: Values) -> Any:
     return 0
 
 
+_MEDIA = tuple(f"{block}.{figure}" for block in ("encoder_stats", "fbc_stats") for figure in ("session_count", "average_fps", "average_latency_us"))
+
+
+def _media_default(name: str, values: Values) -> Any:
+    """K05, K06: zero in the block; of one that lists its sessions, their number and the means of their figures, rounded down."""
+    block, _, figure = name.partition(".")
+    if not _has(values, f"{block}."):
+        return None
+    listed = values.get(f"{block}.sessions") or []
+    if figure == "session_count":
+        return len(listed)
+    return sum(int(session.get(figure, 0)) for session in listed) // max(len(listed), 1)
+
+
 def _board_id(values: Values) -> int | None:
     """Domain << 16 | bus << 8 | device, of which 32 bits are left (ledger B25; the captures' board ids are exactly this)."""
     if values.get("pci.bus_id") is None:
@@ -92,6 +106,12 @@ def older(values: Values, name: str) -> bool:
     """Whether the board is known to be of an architecture before ``name``: what the header says of "``name`` or newer" does not hold for it."""
     architecture = str(values.get("architecture", "")).strip().lower().replace("ada_lovelace", "ada")
     return architecture in ARCHITECTURES and ARCHITECTURES[architecture] < ARCHITECTURES[name]
+
+
+def gpm(values: Values) -> bool:
+    """Whether the board has profiling metrics: as the profile says, else Hopper and newer (ledger U10)."""
+    given = values.get("gpm.supported")
+    return at_least(values, "hopper") if given is None else bool(given)
 
 
 def _repair_pending(values: Values) -> Any:
@@ -160,6 +180,11 @@ _BY_NAME: Mapping[str, Callable[[Values], Any]] = {
     "protected_memory.used_bytes": lambda _: 0,
     "protected_memory.free_bytes": lambda _: 0,
     "capabilities.egm": lambda _: "disabled",  # N08
+    "encoder_stats.capacity_percent": lambda values: 100 if _has(values, "encoder_stats.") else None,  # K08
+    "gpm.supported": lambda values: at_least(values, "hopper") if values.get("architecture") is not None else None,  # U10
+    "gpm.streaming": lambda values: "disabled" if gpm(values) else None,
+    "gpm.pcie_tx_mib_per_sec": lambda values: 2048 if gpm(values) else None,  # U13
+    "gpm.pcie_rx_mib_per_sec": lambda values: 2048 if gpm(values) else None,
     "gsp_firmware.default_mode": _from("gsp_firmware.mode"),  # B21
     "fabric.state": lambda values: "completed" if _has(values, "fabric.") else None,  # T04
     "fabric.status": lambda values: 0 if _has(values, "fabric.") else None,  # T05

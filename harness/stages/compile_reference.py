@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from struct import pack
 from typing import Any
 
-from harness.stages import compile_defaults
+from harness.stages import compile_defaults, compile_sessions
 from harness.words.state import State
 from mocklib.image import FieldValue
 
@@ -82,6 +82,8 @@ DERIVATIONS: Mapping[str, Callable[[Values, States], FieldValue]] = {
     "workload_requested": _profile_mask(_requested),
     "workload_enforced": _profile_mask(_enforced),
     "hostname": _hostname,
+    "encoder_sessions": lambda values, states: compile_sessions.field("encoder_stats", values, states),
+    "fbc_sessions": lambda values, states: compile_sessions.field("fbc_stats", values, states),
     "process_utilization": _process_utilization,
     "workload_offered": _profile_table,
 }

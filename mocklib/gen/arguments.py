@@ -11,7 +11,7 @@ NO_PAIRS = ("EncoderStats",)
 """Functions whose ``sessionCount`` counts no array beside it (nvml.h, nvmlDeviceGetEncoderStats and the vGPU one)."""
 PLAIN_VERSIONS = {"nvmlGpmMetricsGet_t": 1, "nvmlGpmSupport_t": 1}
 """Structs whose version word is a plain number (nvml.h, NVML_GPM_METRICS_GET_VERSION, NVML_GPM_SUPPORT_VERSION)."""
-HANDLE_KINDS = {"nvmlDevice_t": "device", "nvmlEventSet_t": "event_set"}
+HANDLE_KINDS = {"nvmlDevice_t": "device", "nvmlEventSet_t": "event_set", "nvmlGpmSample_t": "gpm_sample"}
 """Handles of which a mock can have a valid one; every other kind of handle is invalid."""
 
 

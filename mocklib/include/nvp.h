@@ -34,6 +34,7 @@
  * A slot of the device table has 64 bytes, so that the slot's bits are its place in the table as they stand. */
 #define NVP_KIND_GPU 1
 #define NVP_KIND_EVENT_SET 5
+#define NVP_KIND_GPM_SAMPLE 6
 #define NVP_SLOT_BITS 12
 #define NVP_SLOTS (1 << NVP_SLOT_BITS)
 #define NVP_SLOT_SHIFT 6
@@ -167,6 +168,7 @@ static NVP_INLINE bool nvp_load(const struct nvp_device *device, unsigned int id
 nvmlReturn_t nvp_resolve(const struct nvp_device *device, const uint16_t *ids, unsigned int count, uint64_t *values);
 nvmlReturn_t nvp_settle(const struct nvp_device *device, const uint16_t *ids, unsigned int count, uint64_t *values);
 bool nvp_guard(const struct nvp_device *device, const uint16_t *ids, unsigned int count);
+nvmlReturn_t nvp_number_at(const struct nvp_device *device, unsigned int id, uint64_t at_ns, uint64_t *value);
 nvmlReturn_t nvp_string(const struct nvp_device *device, unsigned int id, char *buffer, size_t size);
 bool nvp_identity_text(const struct nvp_device *device, unsigned int id, char *buffer, size_t size);
 bool nvp_identity_number(const struct nvp_device *device, unsigned int id, uint64_t *value);
@@ -288,6 +290,13 @@ void nvp_unanswered_forget(void);
 void nvp_unanswered_write(void);
 
 #include "nvp_failure.h"
+
+/* ---- gpm.c ---- */
+nvmlReturn_t nvp_gpm_sample_check(nvmlGpmSample_t sample);
+void nvp_gpm_samples_end(void);
+
+/* ---- fieldvalues.c ---- */
+nvmlReturn_t nvp_field_value(const struct nvp_device *device, unsigned int id, unsigned int scope, uint64_t *value);
 
 /* ---- programs.c, steps.c ---- */
 

@@ -30,8 +30,8 @@ static nvmlReturn_t track(const struct nvp_device *device, const unsigned char *
     return NVML_SUCCESS;
 }
 
-/* Where a moving field stands now.  A ramp's product fits 128 bits: rate and nanoseconds are 64 each. */
-static nvmlReturn_t moved(const struct nvp_device *device, const unsigned char *half, const struct nvp_field *field, uint64_t *value)
+/* Where a moving field stands at an instant.  A ramp's product fits 128 bits: rate and nanoseconds are 64 each. */
+static nvmlReturn_t moved(const struct nvp_device *device, const unsigned char *half, const struct nvp_field *field, uint64_t now, uint64_t *value)
 {
     const struct nvp_record *record = (const struct nvp_record *)(const void *)half;
     struct nvp_motion motion;
@@ -39,7 +39,6 @@ static nvmlReturn_t moved(const struct nvp_device *device, const unsigned char *
     if (place == NULL || field->extra >= record->motion_count)
         return NVML_ERROR_UNKNOWN;
     memcpy(&motion, place, sizeof motion);
-    const uint64_t now = nvp_now_ns();
     const uint64_t start = nvp_motion_start(&motion), elapsed = now > start ? now - start : 0;
     if (field->kind == NVP_TRACK)
         return track(device, half, &motion, elapsed, value);
@@ -47,8 +46,8 @@ static nvmlReturn_t moved(const struct nvp_device *device, const unsigned char *
     return NVML_SUCCESS;
 }
 
-/* One field of one half: the first of need, status and motion that is not plain decides. */
-nvmlReturn_t nvp_field_in(const struct nvp_device *device, const unsigned char *half, unsigned int id, uint64_t *value)
+/* One field of one half at an instant (0: now): the first of need, status and motion that is not plain decides. */
+static nvmlReturn_t field_at(const struct nvp_device *device, const unsigned char *half, unsigned int id, uint64_t at_ns, uint64_t *value)
 {
     struct nvp_field field;
     memcpy(&field, NVP_FIELD_AT(half, id), sizeof field);
@@ -63,7 +62,22 @@ nvmlReturn_t nvp_field_in(const struct nvp_device *device, const unsigned char *
         return (nvmlReturn_t)field.status;
     if (field.kind == NVP_COUNTED)
         *value += nvp_calls_in(device, half);
-    return field.kind == NVP_RAMP || field.kind == NVP_TRACK ? moved(device, half, &field, value) : NVML_SUCCESS;
+    return field.kind == NVP_RAMP || field.kind == NVP_TRACK ? moved(device, half, &field, at_ns ? at_ns : nvp_now_ns(), value) : NVML_SUCCESS;
+}
+
+nvmlReturn_t nvp_field_in(const struct nvp_device *device, const unsigned char *half, unsigned int id, uint64_t *value)
+{
+    return field_at(device, half, id, 0, value);
+}
+
+/* One field as it was at an instant, as far as its motion says: what was set at run time is what it is now. */
+nvmlReturn_t nvp_number_at(const struct nvp_device *device, unsigned int id, uint64_t at_ns, uint64_t *value)
+{
+    nvmlReturn_t code;
+    NVP_READ_BEGIN(device)
+        code = field_at(device, nvp_half, id, at_ns, value);
+    NVP_READ_END(device)
+    return code;
 }
 
 /* A call on an armed device counts where one of the fields it reads is guarded. */

@@ -17,6 +17,13 @@ static NVP_INLINE const struct nvp_field_id *row_of(unsigned int id, unsigned in
     return NULL;
 }
 
+/* What a field id answers, by itself. */
+nvmlReturn_t nvp_field_value(const struct nvp_device *device, unsigned int id, unsigned int scope, uint64_t *value)
+{
+    const struct nvp_field_id *row = row_of(id, scope);
+    return row ? nvp_number(device, row->field, value) : NVML_ERROR_NOT_SUPPORTED;
+}
+
 /* A number in the union by its value type; what the type does not cover is zero, so that a caller who reads a wider member sees no garbage. */
 static NVP_INLINE void put(nvmlFieldValue_t *entry, const struct nvp_field_id *row, uint64_t value)
 {

@@ -28,6 +28,7 @@ static void end_handles(void)
     nvp_devices_end();
     nvp_event_sets_end();
     nvp_system_event_sets_end();
+    nvp_gpm_samples_end();
 }
 
 /* What nvmlInit answers on this node: a driver that is not loaded, or one whose library does not match, is data (field system.init_status). */

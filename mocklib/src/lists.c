@@ -149,28 +149,3 @@ nvmlReturn_t nvp_h_no_unit(unsigned int index, nvmlUnit_t *unit)
     (void)unit;
     return NVML_ERROR_INVALID_ARGUMENT;
 }
-
-/* The CPU or driver has sessions of no kind to list beyond what the counters say; a board without the counters has no list either. */
-static nvmlReturn_t no_sessions(const struct nvp_device *device, unsigned int id, unsigned int *count)
-{
-    uint64_t sessions;
-    const nvmlReturn_t code = nvp_number(device, id, &sessions);
-    if (code != NVML_SUCCESS)
-        return code;
-    if (sessions)
-        return NVML_ERROR_NOT_SUPPORTED;
-    *count = 0;
-    return NVML_SUCCESS;
-}
-
-nvmlReturn_t nvp_h_encoder_sessions(const struct nvp_device *device, unsigned int *count, nvmlEncoderSessionInfo_t *sessions)
-{
-    (void)sessions;
-    return no_sessions(device, NVP_F_encoder_stats_session_count, count);
-}
-
-nvmlReturn_t nvp_h_fbc_sessions(const struct nvp_device *device, unsigned int *count, nvmlFBCSessionInfo_t *sessions)
-{
-    (void)sessions;
-    return no_sessions(device, NVP_F_fbc_stats_session_count, count);
-}

@@ -1,8 +1,10 @@
-/* The last readings of power, engines and clocks: twenty, one at each full second, all of them what is read now (ledger U15; no history is kept, W29). */
+/* The last readings of power, engines and clocks: twenty, one at each full second (ledger U15).  Of a field that moves each is what it was then, so that
+ * every process sees the same history; of one that stands all are what is read now. */
 #include "nvp.h"
 
 #define SAMPLES 20ULL
 #define SECOND_US 1000000ULL
+#define SECOND_NS 1000000000ULL
 
 /* The field of a kind of samples.  Module power has none (U15). */
 static nvmlReturn_t sampled(nvmlSamplingType_t type, unsigned int *id)
@@ -55,10 +57,12 @@ nvmlReturn_t nvp_h_samples(const struct nvp_device *device, nvmlSamplingType_t t
     const uint64_t given = samples != NULL && *count < number ? *count : number;
     *kind = NVML_VALUE_TYPE_UNSIGNED_INT;
     *count = (unsigned int)given;
-    for (uint64_t i = 0; samples != NULL && i < given; i++) {
+    for (uint64_t i = 0; samples != NULL && i < given && code == NVML_SUCCESS; i++) {
+        const uint64_t second = newest - number + 1 + i;
+        code = nvp_number_at(device, id, second * SECOND_NS, &value);
         memset(&samples[i], 0, sizeof samples[i]);
-        samples[i].timeStamp = (newest - number + 1 + i) * SECOND_US;
+        samples[i].timeStamp = second * SECOND_US;
         samples[i].sampleValue.uiVal = (unsigned int)value;
     }
-    return NVML_SUCCESS;
+    return code;
 }

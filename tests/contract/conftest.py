@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from mocklib import binding, image
+from mocklib import binding, image, state
 from mocklib.binding import Nvml
-from mocklib.image import ImageSpec
+from mocklib.image import Clock, ImageSpec
 from tests.contract import boards
 
 VARIABLES = (
@@ -84,3 +84,11 @@ def serve(nvml: Nvml, image_path: Callable[[ImageSpec], Path]) -> Callable[..., 
 def clean_environment() -> dict[str, str]:
     """The environment for a program of a test: this one without any setting of the library."""
     return {name: value for name, value in os.environ.items() if name not in VARIABLES}
+
+
+@pytest.fixture
+def clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """``clock(instant)``: the time of what is served from now on stands there (nanoseconds since 1970); it is that of a state, which init makes."""
+    path = tmp_path / "clock.nvpstate"
+    monkeypatch.setenv("MOCK_NVML_STATE", str(path))
+    return lambda instant_ns: state.set_clock(path, Clock("frozen", instant_ns))

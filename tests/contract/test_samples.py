@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from mocklib.image import FieldValue
+from mocklib.image import FieldValue, Track
 from tests.contract import boards
 
 Serve = Callable[..., Any]
@@ -35,6 +36,7 @@ def listed(nvml: Any, handle: int, capacity: int) -> tuple[int, int, list[int]]:
     return int(code), int(count[0]), [entries[at].timeStamp // 1_000_000 for at in range(count[0] if code == 0 else 0)]
 
 
+@pytest.mark.spec("U15")
 @pytest.mark.parametrize("kind", KINDS)
 def test_twenty_samples_a_second_apart_are_what_is_read_now(serve: Serve, kind: int) -> None:
     nvml, handle = serve(board(**{name: FieldValue(100 + other) for other, name in KINDS.items()}))
@@ -45,6 +47,7 @@ def test_twenty_samples_a_second_apart_are_what_is_read_now(serve: Serve, kind: 
     assert (answer.code, answer.out["sampleValType"]) == (0, 1)
 
 
+@pytest.mark.spec("U15")
 @pytest.mark.parametrize(("seen_s", "number"), [(NEWEST_S - 3, 3), (NEWEST_S - 1, 1), (NEWEST_S - 100, 20)])
 def test_only_samples_newer_than_the_last_seen_are_given(serve: Serve, seen_s: int, number: int) -> None:
     nvml, handle = serve(board(utilization__gpu=FieldValue(7)))
@@ -52,6 +55,7 @@ def test_only_samples_newer_than_the_last_seen_are_given(serve: Serve, seen_s: i
     assert [sample["timeStamp"] // 1_000_000 for sample in answer.out["samples"]] == list(range(NEWEST_S - number + 1, NEWEST_S + 1))
 
 
+@pytest.mark.spec("U15")
 def test_none_that_is_newer_is_not_found(serve: Serve) -> None:
     nvml, handle = serve(board(utilization__gpu=FieldValue(7)))
     assert [asked(nvml, handle, 1, second * 1_000_000).code for second in (NEWEST_S, NEWEST_S + 1)] == [6, 6]
@@ -64,6 +68,7 @@ def test_a_list_gets_as_many_as_it_has_room_for_and_none_at_all_is_invalid(serve
     assert asked(nvml, handle, 10).code == 2
 
 
+@pytest.mark.spec("U15")
 def test_a_reading_that_is_a_state_has_no_samples_and_module_power_has_none(serve: Serve) -> None:
     nvml, handle = serve(board(utilization__gpu=FieldValue(status=15), utilization__memory=FieldValue(status=3)))
     assert [asked(nvml, handle, kind).code for kind in (1, 2, MODULE_POWER)] == [15, 3, 3]
@@ -73,3 +78,20 @@ def test_with_mig_on_the_four_engines_have_no_samples(serve: Serve) -> None:
     values = {name: FieldValue(5) for name in KINDS.values()}
     nvml, handle = serve(board(mig__mode_current=FieldValue(1), **values))
     assert {kind: asked(nvml, handle, kind).code for kind in KINDS} == {kind: 3 if kind in (1, 2, 3, 4) else 0 for kind in KINDS}
+
+
+@pytest.mark.spec("U15")
+def test_samples_of_a_field_that_moves_are_its_history_the_same_for_every_process(serve: Serve, clock: Callable[[int], None]) -> None:
+    """A track of a sample a second that began ten seconds ago: before it, the history is its first sample."""
+    start = (NEWEST_S - 9) * 1_000_000_000
+    spec = replace(board(utilization__gpu=FieldValue(0, kind=2, rate=0)), tracks=(Track(tuple(range(10, 30)), 1_000_000_000, start, loop=True),))
+    nvml, handle = serve(spec)
+    assert values(nvml, handle) == [10] * 10 + list(range(10, 20))
+    clock(boards.AT_NS + 11 * 1_000_000_000 + 999_999_999)
+    assert values(nvml, handle) == [*range(11, 30), 10]
+    assert nvml.call("nvmlDeviceGetUtilizationRates", handle, {}).out["utilization.gpu"] == 10, "the newest is what is read now"
+
+
+def values(nvml: Any, handle: int) -> list[int]:
+    """The samples of the GPU's utilization."""
+    return [int.from_bytes(sample["sampleValue"], "little") for sample in asked(nvml, handle, 1).out["samples"]]

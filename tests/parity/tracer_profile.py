@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from harness.stages import compile_sessions
 from harness.stores.schema import keys
 from harness.tables import rows
 
@@ -40,6 +41,7 @@ LEFT_OUT = {
     "power.smoothing.profiles": "no view prints them",
     "retired_pages.single_bit_retirement": "another name of retired_pages.single_bit, which is traced",
     "retired_pages.double_bit_retirement": "another name of retired_pages.double_bit, which is traced",
+    **{key: "masks readings, which are traced" for key in keys.device_keys() if key.startswith("dynamic_metrics.")},
     "fabric.health_mask": "replaces the parts of fabric.health, which are traced",
     **dict.fromkeys(("removed", "draining", "excluded"), "hides the GPU"),
 }
@@ -136,6 +138,8 @@ def _value(key: keys.Key, gpu: int, number: int, numbers: Numbers, granule: int,
         "clock_table": lambda: [{"freq_mhz": numbers.next(), "graphics_clocks": [numbers.next() for _ in range(3)]} for _ in range(2)],
         "processes": lambda: [_process(kind, numbers) for kind in ("C", "G", "C+G", "M+C")],
         "accounted": lambda: [_accounted(numbers) for _ in range(2)],
+        "encoder_sessions": lambda: [_session("encoder_stats", {"codec": codec}, numbers) for codec in ("h264", "av1")],
+        "fbc_sessions": lambda: [_session("fbc_stats", {"type": kind}, numbers) for kind in ("vid", "cuda")],
         "pages": lambda: _pages(numbers, gpu == 0 and key.path.endswith("single_bit")),
     }
     return made["few" if few else key.kind]()
@@ -154,6 +158,10 @@ def _uuid(numbers: Numbers) -> str:
 def _pages(numbers: Numbers, none: bool) -> dict[str, Any]:
     """Two retired pages, the later without a time, or none."""
     return {"count": 0, "addresses": []} if none else {"count": 2, "addresses": [numbers.next(), numbers.next()], "timestamps": [numbers.next(), 0]}
+
+
+def _session(block: str, words: dict[str, str], numbers: Numbers) -> dict[str, Any]:
+    return {member: words.get(member) or numbers.next() for member in compile_sessions.MEMBERS[block]}
 
 
 def _accounted(numbers: Numbers) -> dict[str, Any]:

@@ -7,11 +7,13 @@ ONLY_CALLED = frozenset((
     "fan.count", "gsp_firmware.default_mode", "gsp_firmware.mode", "memory.memory_bus_width",
     "mig.max_devices", "num_gpu_cores", "platform.module_id", "power.total_energy_consumption_mj", "hostname", "inforom.configuration_checksum",
     "fan.min_speed_percent", "fan.max_speed_percent", "power.power_mizer_mode", "clocks.adaptive_clocking",
+    "encoder_stats.capacity_percent", "gpm.supported", "gpm.streaming",
     *(f"clocks.offsets.{domain}.{what}_mhz" for domain in ("graphics", "memory") for what in ("min", "max", "set")),
 ))  # fmt: skip
 """Fields that functions answer from and no element of `-q -x` shows; ``test_blind`` calls those functions."""
 ONLY_HANDLED = frozenset((
     "fan.target_speed_percent", "fan.speed_rpm", "power.workload_profiles.supported", "processes.utilization",
+    "encoder_stats.sessions", "fbc_stats.sessions", "gpm.pcie_tx_mib_per_sec", "gpm.pcie_rx_mib_per_sec",
     "topology.cpus", "topology.default_level", "topology.numa_node", "topology.root",
 ))  # fmt: skip
 """The same for functions written in C; ``tests/contract`` calls them."""

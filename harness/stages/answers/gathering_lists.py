@@ -38,6 +38,8 @@ def told(answers: Answers, node: Answers) -> Iterator[Told]:
         yield from _processes(name, functions, answers, names, protected)
     yield from _utilization(answers)
     yield from _accounting(answers)
+    yield from _sessions("encoder_stats", answers)
+    yield from _sessions("fbc_stats", answers)
     for name, cause in (("retired_pages.single_bit", 0), ("retired_pages.double_bit", 1)):
         yield from _pages(name, cause, answers)
 
@@ -146,6 +148,36 @@ def _utilization(answers: Answers) -> Iterator[Told]:
     listed = answer.out.get("utilization")
     if isinstance(listed, list) and all(isinstance(entry, dict) and all(_number(entry.get(use)) for use in _USES) for entry in listed):
         yield Told("processes.utilization", asked, tuple(entry[use] for entry in listed for use in _USES))
+
+
+_SESSIONS = {
+    "encoder_stats": ("nvmlDeviceGetEncoderSessions", "sessionInfos",
+                      ("sessionId", "pid", "codecType", "hResolution", "vResolution", "averageFps", "averageLatency")),
+    "fbc_stats": ("nvmlDeviceGetFBCSessions", "sessionInfo",
+                  ("sessionId", "pid", "displayOrdinal", "sessionType", "sessionFlags", "hMaxResolution", "vMaxResolution", "hResolution",
+                   "vResolution", "averageFPS", "averageLatency")),
+}  # fmt: skip
+"""Block -> the call that lists its sessions, their parameter, and the members of one in the order of the field."""
+
+
+def _sessions(block: str, answers: Answers) -> Iterator[Told]:
+    """The sessions of an engine; a list with one of a vGPU's guest says nothing."""
+    function, parameter, members = _SESSIONS[block]
+    found = answers.of(function)
+    if found is None:
+        return
+    asked, answer = found
+    if answer.code:
+        yield from _code(f"{block}.sessions", asked, answer)
+        return
+    listed = answer.out.get(parameter)
+    if isinstance(listed, list) and all(_session(entry, members) for entry in listed):
+        yield Told(f"{block}.sessions", asked, tuple(entry[member] for entry in listed for member in members))
+
+
+def _session(entry: Any, members: tuple[str, ...]) -> bool:
+    """Whether an entry is a session of the node itself, each member a number."""
+    return isinstance(entry, dict) and not entry.get("vgpuInstance") and all(_number(entry.get(member)) for member in members)
 
 
 def _accounting(answers: Answers) -> Iterator[Told]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from harness.stages import compile_derived
+from harness.stages import compile_derived, compile_sessions
 from harness.stages.answers import inverting_lists, inverting_tuning
 from harness.stores.schema import codec, keys
 from harness.words.errors import InputError
@@ -106,6 +106,17 @@ def _hostname(made: Keys, said: Told, _: Telling) -> None:
         made.put("hostname", said.value, said)
 
 
+def _sessions(block: str) -> Callable[[Keys, Told, Telling], None]:
+    """The sessions of an engine, where each codec and type has a word."""
+
+    def inverse(made: Keys, said: Told, _: Telling) -> None:
+        entries = compile_sessions.entries(block, said.value)
+        if entries is not None:
+            made.put(f"{block}.sessions", entries, said)
+
+    return inverse
+
+
 def _throttle(made: Keys, said: Told, told: Telling) -> None:
     """The event reasons: those that are active, and those that the board does not have."""
     supported = told.get("clocks_throttle_reasons.supported_mask")
@@ -162,6 +173,7 @@ _INVERSES: tuple[tuple[str, Callable[[Keys, Told, Telling], None]], ...] = (
     ("clocks_throttle_reasons.mask", _throttle), ("clocks_throttle_reasons.supported_mask", _supported),
     ("fabric.health_mask", _health_mask), ("fabric.health_summary", _health_summary),
     ("mig.max_devices", _number("mig.max_gpu_instances")), ("hostname", _hostname), *inverting_tuning.INVERSES,
+    ("encoder_stats.sessions", _sessions("encoder_stats")), ("fbc_stats.sessions", _sessions("fbc_stats")),
 )  # fmt: skip
 """Derived field -> what turns it back, in the order in which they lean on each other."""
 _TOLD = frozenset(("pci.bus_id", "memory.v1_used_bytes", "clocks_throttle_reasons.mask", "fabric.health_mask", "fabric.health_summary",

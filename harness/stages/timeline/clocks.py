@@ -12,9 +12,11 @@ from mocklib.spec import Clock
 
 SECOND = 1_000_000_000
 FASTEST = 1_000_000
+END_NS = 1 << 64
+"""Where a clock of 64 bits ends: in 2554."""
 FORMS = ("frozen", "real", "play", "scaled:X", "at:INSTANT")
 _NUMBER = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,9})?")
-_AFTER = re.compile(rf"\+({_NUMBER.pattern})(ns|us|ms|s|m|h|d)")
+_DURATION = re.compile(rf"({_NUMBER.pattern})(ns|us|ms|s|m|h|d)")
 _UNITS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": SECOND, "m": 60 * SECOND, "h": 3600 * SECOND, "d": 86_400 * SECOND}
 _INSTANT = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z", re.ASCII)
 
@@ -42,14 +44,15 @@ def choose(wanted: str, own: Clock, real_ns: int, profile: str) -> Clock:
     if wanted == "real":
         return Clock("real")
     if kind == "at" and colon and not rest.startswith("+"):
-        return Clock("frozen", _instant(rest))
+        said = "an instant is written at:2026-08-21T08:54:01Z, or at:+90s for one after the recording's"
+        return Clock("frozen", instant_ns(rest, f"--clock at:{rest}", said))
     start = _checked(wanted, kind, rest)
     if own.mode == "real":
         raise InputError(f"{profile}: names no instant (clock.at, or a time line) to start --clock {wanted} from; name one: --clock at:INSTANT")
     if kind == "scaled" or wanted == "play":
         return Clock("scaled", own.at_ns, float(start), real_ns)
     at = own.at_ns + int(start)
-    if at >= 1 << 64:
+    if at >= END_NS:
         raise UsageError(f"--clock {wanted}: is after 2554, where a clock of 64 bits ends")
     return Clock("frozen", at)
 
@@ -61,27 +64,45 @@ def _checked(wanted: str, kind: str, rest: str) -> Decimal:
     if wanted == "play":
         return Decimal(1)
     if kind == "scaled":
-        speed = Decimal(rest) if _NUMBER.fullmatch(rest) else Decimal(0)
-        if not Decimal(1) / FASTEST <= speed <= FASTEST:
-            raise UsageError(f"--clock {wanted}: a speed is a number from 0.000001 to {FASTEST}, as in scaled:10 or scaled:0.5")
-        return speed
+        return speed(rest, f"--clock {wanted}", "as in scaled:10 or scaled:0.5")
     if kind == "at":
-        match = _AFTER.fullmatch(rest)
-        if match is None:
-            raise UsageError(f"--clock {wanted}: after + stand a number and its unit ({', '.join(_UNITS)}), as in at:+90s")
-        return Decimal(match[1]) * _UNITS[match[2]]
+        return Decimal(_duration(rest.removeprefix("+"), f"--clock {wanted}", "after + stand a number and its unit ({}), as in at:+90s"))
     raise UsageError(f"--clock: no clock {wanted!r}{did_you_mean(kind, [form.partition(':')[0] for form in FORMS])}; known: {', '.join(FORMS)}")
 
 
-def _instant(text: str) -> int:
+def speed(text: str, where: str, example: str) -> Decimal:
+    """How many times as fast as the real one a clock runs; UsageError, which names ``where`` it was given, for what is no speed."""
+    found = Decimal(text) if _NUMBER.fullmatch(text) else Decimal(0)
+    if not Decimal(1) / FASTEST <= found <= FASTEST:
+        raise UsageError(f"{where}: a speed is a number from 0.000001 to {FASTEST}, {example}")
+    return found
+
+
+def duration_ns(text: str, where: str) -> int:
+    """The nanoseconds of ``90s``, ``1.5h`` and their like; UsageError, which names ``where`` it was given, for what is no duration."""
+    return int(_duration(text, where, "a duration is a number and its unit ({}), as in 90s"))
+
+
+def _duration(text: str, where: str, said: str) -> Decimal:
+    match = _DURATION.fullmatch(text)
+    if match is None:
+        raise UsageError(f"{where}: {said.format(', '.join(_UNITS))}")
+    return Decimal(match[1]) * _UNITS[match[2]]
+
+
+def instant_ns(text: str, where: str, said: str) -> int:
+    """Nanoseconds since 1970 of ``2026-08-21T08:54:01Z``.
+
+    UsageError for what is none, which names ``where`` it was given and ``said``, and for one that no clock reaches.
+    """
     match = _INSTANT.fullmatch(text)
     try:
         moment = datetime.datetime.strptime(match[1] if match else "", "%Y-%m-%dT%H:%M:%S").replace(tzinfo=datetime.UTC)
     except ValueError:
-        raise UsageError(f"--clock at:{text}: an instant is written at:2026-08-21T08:54:01Z, or at:+90s for one after the recording's") from None
+        raise UsageError(f"{where}: {said}") from None
     instant = int(moment.timestamp()) * SECOND + int(((match[2] if match else None) or "").ljust(9, "0"))
-    if not 0 <= instant < 1 << 64:
-        raise UsageError(f"--clock at:{text}: is not between 1970 and 2554")
+    if not 0 <= instant < END_NS:
+        raise UsageError(f"{where}: is not between 1970 and 2554")
     return instant
 
 

@@ -13,6 +13,7 @@ from mocklib.answers import Asked, Recording
 from mocklib.members import Member
 from mocklib.spec import FieldValue, ImageError, ImageSpec, Recorded, Track
 
+RAMP = 1
 Place = tuple[int, str]
 """GPU and field."""
 
@@ -23,7 +24,8 @@ def play(line: TimeLine, spec: ImageSpec, start_ns: int, *, loop: bool, recordin
     A field moves as the first call of the file that answers it as a plain number says; other calls that answer from it move along.  A call whose
     samples the fields do not give (a code in the middle, a text, a list, a handler written in C, another value of the same field) is answered by its
     samples, whatever the fields say; so is, by its one answer, a call of the ``recording`` that answers from a field that moves and did not move
-    itself.  ImageError for a GPU that the image has not.
+    itself.  A field that would grow by itself (a counter, the energy) and that a call of the line answers from moves as the line says, or not at all.
+    ImageError for a GPU that the image has not.
     """
     routes = Routes(spec.field_ids)
     calls = list(line.calls())
@@ -32,7 +34,7 @@ def play(line: TimeLine, spec: ImageSpec, start_ns: int, *, loop: bool, recordin
             raise ImageError(f"GPU {asked.gpu} moves, and the profile has {len(spec.devices)} GPUs")
     kept = {one.asked: one for one in spec.answers}
     moving = _tracks([(asked, readings) for asked, readings in calls if asked not in kept], spec, routes)
-    devices, tracks = [dict(device) for device in spec.devices], list(spec.tracks)
+    devices, tracks = _held([asked for asked, _ in calls], spec, routes), list(spec.tracks)
     for (gpu, name), samples in moving.items():
         devices[gpu][name] = FieldValue(samples[0], kind=2, rate=len(tracks))
         tracks.append(Track(samples, line.interval_ns, start_ns, loop))
@@ -44,6 +46,17 @@ def play(line: TimeLine, spec: ImageSpec, start_ns: int, *, loop: bool, recordin
         if asked not in sampled and asked not in kept and any((asked.gpu, name) in moving for name in routes.fields(asked)):
             kept[asked] = Recorded(asked, answer)
     return replace(spec, devices=devices, tracks=tuple(tracks), answers=tuple(kept.values()))
+
+
+def _held(sampled: Sequence[Asked], spec: ImageSpec, routes: Routes) -> list[dict[str, FieldValue]]:
+    """The fields of each GPU, of which none grows by itself that a sampled call answers from."""
+    devices = [dict(device) for device in spec.devices]
+    for asked in sampled:
+        for name in routes.fields(asked) if asked.gpu is not None else ():
+            field = devices[asked.gpu or 0].get(name)
+            if field is not None and field.kind == RAMP:
+                devices[asked.gpu or 0][name] = FieldValue(field.value)
+    return devices
 
 
 @dataclass(frozen=True)
@@ -72,7 +85,7 @@ def _is_field(samples: Sequence[Any], name: str, device: dict[str, FieldValue]) 
     """Whether the samples are plain numbers that the field ``name`` can take, from the one on that it has."""
     definition = fields.device_fields()[name]
     base = device.get(name, FieldValue(status=3))
-    if definition.type not in fields.NUMBERS or base.kind or base.status or base.value != samples[0]:
+    if definition.type not in fields.NUMBERS or base.kind not in (0, RAMP) or base.status or base.value != samples[0]:
         return False
     least = -(2 ** (definition.bits - 1)) if definition.type == "i64" else 0
     return all(type(sample) is int and least <= sample < least + 2**definition.bits for sample in samples)

@@ -86,6 +86,34 @@ class WorkloadProfile(Base):
     conflicts: list[Id] | None = None
 
 
+class EncoderSession(Base):
+    """One entry of ``encoder_stats.sessions`` (extension): nvml.h, nvmlEncoderSessionInfo_t."""
+
+    id: Count
+    pid: Count = 0
+    codec: Literal["h264", "hevc", "av1"] = "h264"
+    width: Count = 0
+    height: Count = 0
+    average_fps: Count = 0
+    average_latency_us: Count = 0
+
+
+class FbcSession(Base):
+    """One entry of ``fbc_stats.sessions`` (extension): nvml.h, nvmlFBCSessionInfo_t; ``flags`` are its NVML_NVFBC_SESSION_FLAG bits."""
+
+    id: Count
+    pid: Count = 0
+    display: Count = 0
+    type: Literal["unknown", "tosys", "cuda", "vid", "hwenc"] = "unknown"
+    flags: Count = 0
+    max_width: Count = 0
+    max_height: Count = 0
+    width: Count = 0
+    height: Count = 0
+    average_fps: Count = 0
+    average_latency_us: Count = 0
+
+
 class SmoothingPreset(Base):
     """One preset of ``power.smoothing.profiles``."""
 
@@ -175,6 +203,8 @@ KINDS: dict[str, Any] = {
     "processes": list[Process],
     "accounted": list[Accounted],
     "pages": Pages,
+    "encoder_sessions": list[EncoderSession],
+    "fbc_sessions": list[FbcSession],
     "fan_controls": list[FanControl],
     "mhz_range": MhzRange,
     "workload_profiles": list[WorkloadProfile],

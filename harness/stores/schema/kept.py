@@ -11,20 +11,11 @@ from typing import Any
 
 from harness.stores.schema.keys import Key
 
-_PATTERNS = (("idle", 0), ("busy", 1), ("burst", 2), ("steady", 3))
 
 DEVICE: tuple[Key, ...] = (
     Key("mig.supported_profiles", "mappings"), Key("mig.gpu_instances", "mappings"), Key("mig.instances", "mappings"),
     Key("virtualization.vgpu", "mapping"),
     Key("nvlink_error.rate", "fraction"), Key("nvlink_error.links", "links"),
-    Key("dynamic_metrics.seed", "uint", bits=64),
-    Key("dynamic_metrics.temperature.base_c", "uint"), Key("dynamic_metrics.temperature.variance_c", "uint"),
-    Key("dynamic_metrics.temperature.ramp_c", "uint"), Key("dynamic_metrics.temperature.ramp_period_sec", "fraction"),
-    Key("dynamic_metrics.power.base_mw", "uint"), Key("dynamic_metrics.power.variance_mw", "uint"),
-    Key("dynamic_metrics.utilization.pattern", "word", _PATTERNS), Key("dynamic_metrics.utilization.burst_period_sec", "fraction"),
-    Key("dynamic_metrics.utilization.gpu_min", "ratio"), Key("dynamic_metrics.utilization.gpu_max", "ratio"),
-    Key("dynamic_metrics.utilization.memory_min", "ratio"), Key("dynamic_metrics.utilization.memory_max", "ratio"),
-    Key("gpm.supported", "flag"), Key("gpm.pcie_tx_mib_per_sec", "uint"), Key("gpm.pcie_rx_mib_per_sec", "uint"),
     Key("features", "features"), Key("grace_superchip.enabled", "flag"), Key("grace_superchip.cpu_cores", "uint"),
     Key("grace_superchip.cpu_memory_gb", "uint"), Key("grace_superchip.coherent_memory", "flag"), Key("grace_cpu_pair", "uint"),
 )  # fmt: skip

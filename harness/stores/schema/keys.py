@@ -42,6 +42,9 @@ _FLAGS = ("gpu_idle", "applications_clocks_setting", "sw_power_cap", "hw_slowdow
 FLAGS: tuple[str, ...] = tuple(f"clocks_throttle_reasons.{flag}" for flag in _FLAGS)
 """Event reasons by bit, lowest first (nvml.h, NVML_CLOCKS_EVENT_REASON_*)."""
 
+COUNTED = ("sw_power_cap", "sync_boost", "sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown")
+"""Event reasons that have a counter of how long they were active (ledger J10)."""
+
 HEALTH: tuple[tuple[str, int], ...] = (
     ("fabric.health.degraded_bandwidth", 0), ("fabric.health.route_recovery", 2), ("fabric.health.route_unhealthy", 4),
     ("fabric.health.access_timeout_recovery", 6), ("fabric.health.incorrect_configuration", 8), ("fabric.health.partition_assigned", 12),
@@ -50,6 +53,7 @@ HEALTH: tuple[tuple[str, int], ...] = (
 
 _CONFIGURATION = (("none", 1), ("incorrect_sysguid", 2), ("incorrect_chassis_sn", 3), ("no_partition", 4), ("insufficient_nvlinks", 5),
                   ("incompatible_gpu_fw", 6), ("invalid_location", 7), ("gpu_state_invalid", 8))  # fmt: skip
+_PATTERNS = (("idle", 0), ("busy", 1), ("burst", 2), ("steady", 3))
 _SUMMARY = (("not_supported", 0), ("healthy", 1), ("unhealthy", 2), ("limited_capacity", 3))
 
 _FAILURES = (("healthy", 0), ("lost", 1), ("fallen_off_bus", 2), ("ecc_uncorrectable", 3))
@@ -94,6 +98,15 @@ _SPECIAL: tuple[Key, ...] = (
     Key("failure.probability", "probability"),
     Key("failure.seed", "uint", bits=64),
     Key("failure.xid.code", "uint"),
+    Key("encoder_stats.sessions", "encoder_sessions"),
+    Key("fbc_stats.sessions", "fbc_sessions"),
+    Key("dynamic_metrics.seed", "uint", bits=64),
+    Key("dynamic_metrics.temperature.base_c", "uint"), Key("dynamic_metrics.temperature.variance_c", "uint"),
+    Key("dynamic_metrics.temperature.ramp_c", "uint"), Key("dynamic_metrics.temperature.ramp_period_sec", "fraction"),
+    Key("dynamic_metrics.power.base_mw", "uint"), Key("dynamic_metrics.power.variance_mw", "uint"),
+    Key("dynamic_metrics.utilization.pattern", "word", _PATTERNS), Key("dynamic_metrics.utilization.burst_period_sec", "fraction"),
+    Key("dynamic_metrics.utilization.gpu_min", "ratio"), Key("dynamic_metrics.utilization.gpu_max", "ratio"),
+    Key("dynamic_metrics.utilization.memory_min", "ratio"), Key("dynamic_metrics.utilization.memory_max", "ratio"),
     *(Key(flag, "flag") for flag in (*fields.MARKS, *FLAGS)),
     *(Key(path, "health_flag") for path, _ in HEALTH if path != "fabric.health.incorrect_configuration"),
 )

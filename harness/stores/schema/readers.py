@@ -9,6 +9,12 @@ from harness.stores.schema import kept, keys
 from harness.tables import serving
 from mocklib import fields
 
+_MOVED: Mapping[str, tuple[str, ...]] = {
+    "temperature": ("thermal.temperature_gpu_c", "thermal.tlimit.margin_c"),
+    "power": ("power.current_draw_mw", "power.average_draw_mw", "power.instant_draw_mw", "power.total_energy_consumption_mj"),
+    "utilization": ("utilization.gpu", "utilization.memory"),
+}
+"""Block of ``dynamic_metrics`` -> the fields that it moves."""
 _FED: Mapping[str, tuple[str, ...]] = {
     "pci.bus_id": ("pci.domain", "pci.bus", "pci.device", "pci.function", "pci.bus_id", "pci.bus_id_legacy", "board_id"),
     "supported_clocks.memory_clocks": (
@@ -41,6 +47,10 @@ _FED: Mapping[str, tuple[str, ...]] = {
     "power.workload_power_profiles.requested": ("power.workload_profiles.requested", "power.workload_profiles.enforced"),
     "mig.max_gpu_instances": ("mig.max_devices",),
     **dict.fromkeys(keys.FLAGS, ("clocks_throttle_reasons.mask",)),
+    **{f"clocks_throttle_reasons.{reason}": ("clocks_throttle_reasons.mask", f"clocks_throttle_reasons.counters.{reason}_us")
+       for reason in keys.COUNTED},
+    **{key: _MOVED[key.split(".")[1]] for key in keys.device_keys() if key.startswith("dynamic_metrics.") and key != "dynamic_metrics.seed"},
+    "dynamic_metrics.seed": tuple(field for moved in _MOVED.values() for field in moved),
     **{path: ("fabric.health_mask", "fabric.health_summary") for path, _ in keys.HEALTH},
 }
 """Key -> the fields a derivation makes of it, where they have other names than the key."""

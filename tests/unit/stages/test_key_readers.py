@@ -29,8 +29,14 @@ def compiled(document: dict[str, Any]) -> ImageSpec:
 
 
 def moved(first: ImageSpec, second: ImageSpec) -> set[str]:
-    """The fields and marks in which two images of one device differ."""
-    return {name for name, value in first.devices[0].items() if second.devices[0][name] != value} | first.marks[0] ^ second.marks[0]
+    """The fields in which two images of one device differ, the tracks that they move along, and their marks."""
+    return {name for name in first.devices[0] if served(first, name) != served(second, name)} | first.marks[0] ^ second.marks[0]
+
+
+def served(spec: ImageSpec, name: str) -> Any:
+    """A field with the track that it moves along."""
+    value = spec.devices[0][name]
+    return (value.value, spec.tracks[value.rate]) if value.kind == 2 else value
 
 
 @pytest.mark.parametrize(("key", "node"), SERVED, ids=lambda given: given.path if isinstance(given, Key) else "")

@@ -135,3 +135,13 @@ def test_a_gpu_that_the_profile_has_not_is_refused() -> None:
 
 def test_nothing_moves_without_readings() -> None:
     assert play(TimeLine(PERIOD, 1, 5), SPEC, START, loop=False) == SPEC
+
+
+@pytest.mark.parametrize(("values", "becomes"), [((7, 9), FieldValue(7, kind=2, rate=0)), ((7, 7), FieldValue(7))])
+def test_what_would_grow_by_itself_moves_as_the_line_says_or_not_at_all(values: tuple[int, int], becomes: FieldValue) -> None:
+    energy, growing = Asked("nvmlDeviceGetTotalEnergyConsumption", 0), "power.total_energy_consumption_mj"
+    spec = ImageSpec(devices=[{**SPEC.devices[0], growing: FieldValue(7, kind=1, rate=3), "utilization.gpu": FieldValue(1, kind=1, rate=2)}])
+    made = played((energy, numbers("energy", *values)), spec=spec)
+    assert made.devices[0][growing] == becomes
+    assert made.devices[0]["utilization.gpu"] == FieldValue(1, kind=1, rate=2), "nothing was sampled that answers from it"
+    assert made.answers == ()
