@@ -13,7 +13,7 @@ from mocklib.spec import KINDS, Clock, FieldValue, ImageSpec, Track
 
 MASK = 0xFFFFFFFFFFFFFFFF
 NOT_SUPPORTED = 3
-RAMP, TRACK = KINDS["ramp"], KINDS["track"]
+CONSTANT, RAMP, TRACK = KINDS["constant"], KINDS["ramp"], KINDS["track"]
 
 
 def now_ns(clock: Clock) -> int:
@@ -63,7 +63,7 @@ def _carried(
     """One field that moves or moved, from what it was; a track's start is put into ``tracks``."""
     if given.status or before.status not in (0, NOT_SUPPORTED) or TRACK in (before.kind, given.kind):
         return _track(before, given, tracks_before, tracks)
-    if before.status:
+    if before.kind == CONSTANT and (before.status or given.start_ns is not None):
         return given if given.start_ns is not None else replace(given, start_ns=at_ns)
     if before.kind == RAMP and before.rate == given.rate:
         return before
