@@ -281,7 +281,8 @@ class Call:
         own = signatures().ALIASES.get(kind, kind)
         versions = signatures().VERSIONS.get(own, {})
         given = self.given.get(f"{param}.version")
-        number = next((version for version, struct in versions.items() if struct == own), 0) if given is None else int(given)
+        usual = next((version for version, struct in versions.items() if struct == own), signatures().PLAIN_VERSIONS.get(own, 0))
+        number = usual if given is None else int(given)
         actual = versions.get(number, own) if versions else kind
         made = self.ffi.new(f"{actual} *")
         if "version" in dict(self.ffi.typeof(actual).fields):  # nvmlC2cModeInfo_v1_t has a version and no word for it

@@ -69,8 +69,6 @@ PROGRAMS_ALONE = {
     *(f"clocks.unlocked.{domain}_mhz" for domain in ("graphics", "sm", "memory")),
 }
 """Fields that setters read and write, from which readings follow."""
-PLAIN_WORDS: dict[str, dict[str, Any]] = {"nvmlGpmQueryDeviceSupport": {"gpmSupport.version": 1}}
-"""Functions whose struct has a plain number as its version word, which no binding fills in."""
 Case = tuple[str, dict[str, Any], dict[str, str]]
 
 
@@ -90,7 +88,7 @@ def cases() -> Iterator[Case]:
             if function == "format":
                 continue
             outs = {**entry.get("out", {}), **entry.get("string", {})}
-            yield from by_arguments(function, outs, entry.get("by", []), PLAIN_WORDS.get(function, {}))
+            yield from by_arguments(function, outs, entry.get("by", []), {})
             for version, arm in entry.get("version", {}).items():
                 struct = next(iter(arm["out"])).partition(".")[0]
                 yield from by_arguments(function, arm["out"], [], {f"{struct}.version": version})
