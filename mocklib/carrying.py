@@ -49,7 +49,7 @@ def carried(now: RecordView, spec: ImageSpec, device: int | None, at_ns: int, ep
     values = dict(spec.system if device is None else spec.devices[device])
     for name, given in values.items():
         before = now.values.get(name)
-        if before is not None and name not in fresh and (given.kind or before.kind):
+        if before is not None and name not in fresh and {given.kind, before.kind} & {RAMP, TRACK}:
             values[name] = _carried(before, given, now.tracks, tracks, at_ns, epoch_ns)
     if device is None:
         return replace(spec, system=values, tracks=tuple(tracks))
@@ -61,7 +61,7 @@ def _carried(
     before: FieldValue, given: FieldValue, tracks_before: tuple[Track, ...], tracks: list[Track], at_ns: int, epoch_ns: int
 ) -> FieldValue:  # fmt: skip
     """One field that moves or moved, from what it was; a track's start is put into ``tracks``."""
-    if given.status or before.status not in (0, NOT_SUPPORTED) or TRACK in (before.kind, given.kind):
+    if given.status or before.status not in (0, NOT_SUPPORTED) or not {before.kind, given.kind} <= {CONSTANT, RAMP}:
         return _track(before, given, tracks_before, tracks)
     if before.kind == CONSTANT and (before.status or given.start_ns is not None):
         return given if given.start_ns is not None else replace(given, start_ns=at_ns)

@@ -11,7 +11,6 @@ from typing import Any
 
 from harness.stores.schema.keys import Key
 
-
 DEVICE: tuple[Key, ...] = (
     Key("mig.supported_profiles", "mappings"), Key("mig.gpu_instances", "mappings"), Key("mig.instances", "mappings"),
     Key("virtualization.vgpu", "mapping"),
