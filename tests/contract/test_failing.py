@@ -215,3 +215,45 @@ def test_the_time_it_was_held_back_never_carries_the_xid(serve: Serve, state_pat
     nvml, handle = serve(node(failing(ECC, xid=79)))
     given = [nvml.call("nvmlDeviceGetViolationStatus", handle, {"perfPolicyType": 0}).out for _ in range(2)]
     assert given[0] == given[1]
+
+
+def published(path: Path, spec: Any, device: int = 0) -> None:
+    """The record of a device made anew, as an override makes it."""
+    state.publish(path, device, spec, spec)
+
+
+@pytest.mark.spec("V08", "V18", "Y09")
+@pytest.mark.parametrize("mode", [LOST, ECC])
+def test_an_unrelated_edit_keeps_count_and_trip_and_another_injector_begins_anew(mode: int, serve: Serve, state_path: Path) -> None:
+    def spec(cooling: int, *injectors: dict[str, FieldValue]) -> Any:
+        return node(*injectors, fan__speed_percent=FieldValue(cooling), remapped_rows__uncorrectable=FieldValue(0))
+
+    def tripped(handle: int) -> bool:
+        return bool(nvml.call("nvmlDeviceGetRemappedRows", handle).out.get("uncRows", 1))
+
+    nvml, handle = serve(spec(30, failing(mode, after=4), failing(0)))
+    assert [tripped(handle) for _ in range(2)] == [False, False]
+    published(state_path, spec(40, failing(mode, after=4), failing(0)))
+    assert nvml.call("nvmlDeviceGetFanSpeed", handle).out["speed"] == 40
+    assert [tripped(handle) for _ in range(2)] == [False, True]
+    published(state_path, spec(50, failing(mode, after=4), failing(0)))
+    assert tripped(handle)
+    assert nvml.call("nvmlDeviceGetFanSpeed", handle).code == (15 if mode == LOST else 0)
+    if mode == ECC:
+        first, second = double_bits(nvml, handle), double_bits(nvml, handle)
+        assert second == first + 1
+    published(state_path, spec(50, failing(mode, after=2), failing(0)))
+    assert [tripped(handle) for _ in range(3)] == [False, True, True]
+    published(state_path, node(failing(0), remapped_rows__uncorrectable=FieldValue(0)))
+    assert [tripped(handle) for _ in range(5)] == [False] * 5
+
+
+@pytest.mark.spec("V18")
+def test_a_reset_of_the_gpu_drops_an_injector_that_an_override_put(serve: Serve, state_path: Path) -> None:
+    healthy = node(failing(0))
+    nvml, handle = serve(healthy)
+    state.publish(state_path, 0, node(failing(LOST)), healthy)
+    assert temperature(nvml, handle) == GPU_IS_LOST
+    state.publish(state_path, 0, healthy, healthy)
+    assert [temperature(nvml, handle) for _ in range(3)] == [0, 0, 0]
+    assert nvml.device(0) == handle
