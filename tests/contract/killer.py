@@ -1,4 +1,4 @@
-"""Every setter program, killed before each of its stores: ``python -m tests.contract.killer LIBRARY FOLDER`` with a library of flavour killpoints.
+"""Every setter program and the reset, killed before each of its stores: ``python -m tests.contract.killer LIBRARY FOLDER``, flavour killpoints.
 
 A program's steps are run under the name of a setter that takes what they need, with arguments that its checks take.  What is copied before the first
 step is the same for all, and is killed at a few places only.  Prints one line a program: its name, how many stores were tried, and what was wrong
@@ -19,13 +19,14 @@ from typing import Any
 
 from mocklib import binding, image, state
 from mocklib import fields as tables
-from mocklib.image import FieldValue, ImageSpec
+from mocklib.image import FieldValue, ImageSpec, Slot
 from mocklib.statefile import StateFile
 from tests.contract import boards
 
 Steps = list[dict[str, Any]]
 MOST = 2000
 """More stores than the steps of any program make."""
+RESET, RESET_SLOT = "a reset of the GPU", 20
 MASKED = {"mask_or", "mask_clear", "mask_set"}
 MASK = {"updateProfiles.updateProfilesMask.mask": [1 << number for number in range(8)]}
 
@@ -82,7 +83,8 @@ def child(nvml: binding.Nvml, handle: int | None, function: str, arguments: dict
         os.environ["NVPARITY_KILL_AT"] = str(kill_at)
         code = 0xFF
         try:
-            code = nvml.call(function, handle, arguments).code & 0xFF
+            answer = nvml.slot(handle, RESET_SLOT, "reset") if function == RESET else nvml.call(function, handle, arguments)
+            code = answer.code & 0xFF
         finally:
             os._exit(code)
     status = os.waitpid(pid, 0)[1]
@@ -147,11 +149,39 @@ def calls(library: str, folder: Path, name: str, steps: Steps, spec: ImageSpec) 
         yield 0, "its checks take no arguments that were tried"
 
 
+def reset(library: str, folder: Path, spec: ImageSpec) -> tuple[int, str]:
+    """Kill the reset of a GPU that has a record of its own to go back to: at each of its first and last stores and at some in between."""
+    path, kept = folder / "resetting.nvpimg", folder / "resetting.state"
+    packed = image.pack(replace(spec, slots=[Slot(RESET_SLOT, "reset")]))
+    image.write(path, packed)
+    state.create(kept, packed)
+    state.publish(kept, 0, spec, spec, text=b"{}", all_text=b"{}")
+    os.environ["NVPARITY_IMAGE"], os.environ["MOCK_NVML_STATE"] = str(path), str(kept)
+    nvml = binding.open_library(library)
+    assert nvml.init() == 0
+    handle, before = nvml.device(0), record(kept, 1)
+    words = -(-len(before[1]) // 8)
+    number, code = 0, None
+    for kill_at in itertools.chain(range(1, 9), range(9, words - 40, 53), range(words - 40, words + MOST)):
+        code = child(nvml, handle, RESET, {}, kill_at)
+        number += 1
+        if code is not None:
+            break
+        if record(kept, 1) != before:
+            return number, f"killed at store {kill_at}: the record in force is another"
+    view = state.read(kept).devices[0]
+    whole = code == 0 and view.reset is not None and (view.head.text, view.head.all_text) == (b"", b"{}")
+    nvml.shutdown()
+    return number, "" if whole else f"code {code}: the record after it is another than the one to go back to"
+
+
 def main(arguments: list[str]) -> int:
     """Try every program."""
     numbers = {name: FieldValue(0) for name, definition in tables.system_fields().items() if definition.type in tables.NUMBERS}
     spec = boards.spec(devices=[ranged(boards.device())])
     spec = replace(spec, system=numbers | spec.system)
+    stores, said = reset(arguments[0], Path(arguments[1]), spec)
+    sys.stdout.write(json.dumps([RESET, stores, [said] if said else []]) + "\n")
     for name, steps in tables.program_steps().items():
         found = list(calls(arguments[0], Path(arguments[1]), name, steps, spec))
         wrong = [said for _, said in found if said]
