@@ -23,9 +23,19 @@ _AT = "an instant is written 2026-08-21T08:54:01Z"
 def turn(path: Path, wanted: Sequence[str], real_ns: int) -> Clock:
     """Make of the clock of the state at ``path`` what ``wanted`` asks for, as one change; the clock there is then.
 
-    ``wanted`` is a form of FORMS in words; ``real_ns`` is the real instant, nanoseconds since 1970.  Raises UsageError for what is no form,
-    InputError where the clock would pass its end, StateError of mocklib where the state cannot be written.
+    ``real_ns`` is the real instant, nanoseconds since 1970.  Raises what ``change`` does, InputError where the clock would pass its end, StateError
+    of mocklib where the state cannot be written.
     """
+    asked = change(wanted)
+    return state.change_clock(path, lambda clock: asked(clock, real_ns))
+
+
+Change = Callable[[Clock, int], Clock]
+"""A clock and the real instant -> the clock that is asked for."""
+
+
+def change(wanted: Sequence[str]) -> Change:
+    """What ``wanted``, a form of FORMS in words, makes of a clock; UsageError for what is no form."""
     verb, given = (wanted[0], wanted[1:]) if wanted else ("", [])
     verbs = [form.split()[0] for form in FORMS]
     if verb not in verbs:
@@ -34,8 +44,7 @@ def turn(path: Path, wanted: Sequence[str], real_ns: int) -> Clock:
     if not least <= len(given) <= most:
         form = next(form for form in FORMS if form.startswith(verb))
         raise UsageError(f"clock {verb}: {len(given)} arguments are given; it is written: clock {form}")
-    change = _VERBS[verb](given)
-    return state.change_clock(path, lambda clock: change(clock, real_ns))
+    return _VERBS[verb](given)
 
 
 def said(clock: Clock, real_ns: int) -> str:
@@ -45,9 +54,6 @@ def said(clock: Clock, real_ns: int) -> str:
     part = f"{now % clocks.SECOND:09d}".rstrip("0")
     how = f"scaled, {clock.scale:g} times as fast as the real one" if clock.mode == "scaled" else clock.mode
     return f"{how}: {instant}{'.' if part else ''}{part}Z"
-
-
-Change = Callable[[Clock, int], Clock]
 
 
 def _freeze(given: Sequence[str]) -> Change:

@@ -28,6 +28,7 @@ TABLE: dict[str, tuple[str, str, str]] = {
     "export": ("setting", "export", "Write what is in force as an override document."),
     "reset": ("setting", "reset", "Drop the overrides of a GPU, or all of them."),
     "recipe": ("node", "recipe", "Put a named fault in force."),
+    "clock": ("node", "clock", "Freeze, scale or step the node's time, or go by the real clock."),
     "privilege": ("node", "privilege", "Whether callers are root or an ordinary user."),
     "status": ("telling", "status", "Say where state, image and profile are, and what is overridden."),
     "watch": ("telling", "watch", "Show the GPUs' readings, live."),

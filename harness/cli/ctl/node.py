@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import click
 
 from harness.cli.ctl import shared
@@ -47,3 +49,33 @@ def privilege(call: Call, who: str) -> None:
         putting.ensure(node)
         state.set_privilege(node.state, who == "user")
     shared.done(call, "the node", {"privilege": who})
+
+
+@click.command("clock", context_settings={"ignore_unknown_options": True})
+@click.argument("wanted", metavar="[freeze [AT] | scale X | step DURATION | real]", nargs=-1)
+@shared.command
+def clock(call: Call, wanted: tuple[str, ...]) -> None:
+    """Change the node's time for every process: freeze it (at AT: 2026-08-21T08:54:01Z), have it run X times as fast, step it on by DURATION (90s,
+    1h) and hold it, or go by the real clock; without a word, say what it is.
+
+    Counters, energy and metrics go on from where they are.  The clock is no override: a reset leaves it.
+    """
+    from harness.stages import clocking
+    from harness.stages.overriding import putting
+    from mocklib import state
+
+    if call.gpu is not None:
+        raise UsageError("clock: is of the node, it takes no --gpu")
+    node, real_ns = call.node(), time.time_ns()
+    if wanted:
+        changed = clocking.change(wanted)
+    there = state.read(node.state).node.clock if node.state.exists() else node.view.clock
+    if not wanted:
+        click.echo(clocking.said(there, real_ns))
+        return
+    if call.dry_run:
+        made = changed(there, real_ns)
+    else:
+        putting.ensure(node)
+        made = clocking.turn(node.state, wanted, real_ns)
+    shared.done(call, "the node", {"clock": clocking.said(made, real_ns)})
