@@ -32,13 +32,17 @@ class Folded:
     raw: Mapping[str, FieldValue] = field(default_factory=dict)
 
 
-def fold(record: RecordView, compiled: Mapping[str, FieldValue], marks: frozenset[str], device: Device, own: Tree, index: int) -> Folded:
+def fold(
+    record: RecordView, compiled: Mapping[str, FieldValue], marks: frozenset[str], device: Device, own: Tree, index: int, *, behind: bool = False
+) -> Folded:  # fmt: skip
     """The bucket ``own`` of a GPU with what its ``record`` has otherwise than its overrides alone.
 
     ``compiled`` and ``marks`` are the fields that profile and overrides make, and what hides the GPU; ``device`` is what they are compiled from.
+    ``behind``: the record is not made from these overrides yet, what it has otherwise is a setter's only where that marked it.
     """
-    own = merging.merge(own, {mark: mark in record.head.marks for mark in fields.MARKS if (mark in record.head.marks) != (mark in marks)})
-    written = {name: record.values[name] for name in fields.device_fields() if _written(name, record, compiled)}
+    hidden = {} if behind else {mark: mark in record.head.marks for mark in fields.MARKS if (mark in record.head.marks) != (mark in marks)}
+    own = merging.merge(own, hidden)
+    written = {name: record.values[name] for name in fields.device_fields() if _written(name, record, compiled, behind=behind)}
     if not written:
         return Folded(own)
     beside = {name: record.values[name] for name in fields.device_fields() if _beside(name, written)}
@@ -49,12 +53,12 @@ def fold(record: RecordView, compiled: Mapping[str, FieldValue], marks: frozense
     return Folded(merging.merge(own, changes), {name: written[name] for name in sorted(kept)})
 
 
-def _written(name: str, record: RecordView, compiled: Mapping[str, FieldValue]) -> bool:
+def _written(name: str, record: RecordView, compiled: Mapping[str, FieldValue], *, behind: bool) -> bool:
     """Whether a setter wrote the field: it is marked, or it stands still and is other than the overrides make it (what a setter took back)."""
     now, made = record.values[name], compiled[name]
     if name in record.overridden:
         return now != made
-    still = not now.kind and not made.kind and not fields.device_fields()[name].moves
+    still = not behind and not now.kind and not made.kind and not fields.device_fields()[name].moves
     return still and now != made
 
 

@@ -63,7 +63,8 @@ def folded(node: Node, found: Stored, places: Sequence[int]) -> Folded:
         index = checking.index_of(node.profile, place)
         marks = spec.marks[place] if place < len(spec.marks) else frozenset()
         compiled = failing.carried(found.records[place], spec, place, 0).devices[place]  # what a failure did to it is no setter's
-        made = folding.fold(found.records[place], compiled, marks, devices[place], own.get(index, {}), index)
+        kept = own.get(index, {})
+        made = folding.fold(found.records[place], compiled, marks, devices[place], kept, index, behind=found.behind(place))
         own[index], raw[place] = made.own, made.raw
     shared = merging.merge(found.overrides.all, of_node)
     return Folded(replace(found.overrides, all=shared, devices={index: tree for index, tree in own.items() if tree}), raw, spec, devices)
@@ -74,7 +75,9 @@ def plan(node: Node, found: Stored, edit: Edit, places: Sequence[int] | None, *,
 
     ``dropped``: GPUs on which nothing stays of what setters wrote.  InputError naming ``said`` for what the schema refuses.
     """
-    there = range(len(found.records)) if places is None or folding.written(found.node) else places
+    every = range(len(found.records))
+    behind = [place for place in every if found.behind(place)]
+    there = every if places is None or folding.written(found.node) else sorted({*places, *behind})
     before = folded(node, found, [place for place in there if place not in dropped])
     wanted = edit(before.overrides, before.devices)
     spec = node.compiled(node.overlaid(wanted, found.started, said), wanted.node)

@@ -27,6 +27,10 @@ class Stored:
     started: Overrides
     profile: str | None = None
 
+    def behind(self, place: int) -> bool:
+        """Whether the record at ``place`` is of an older document for all GPUs: its writer died between two of them."""
+        return self.records[place].head.all_text != self.records[0].head.all_text
+
 
 def stored(node: RecordView, records: Sequence[RecordView], indices: Sequence[int], said: str) -> Stored:
     """The overrides in the texts of the ``node`` and of the ``records`` of the GPUs with ``indices``; InputError, naming ``said``, for what is none.

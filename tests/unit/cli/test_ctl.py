@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -242,6 +244,23 @@ def test_a_recipe_is_put_on_a_gpu_and_taken_away_by_a_reset(ctl: Ctl, profile: P
     view = state.read(profile.with_suffix(".nvpimg.nvpstate"))
     assert view.node.values["system.init_status"].value in (0, None)
     assert ctl("status")[1].splitlines()[-1] == "no active overrides"
+
+
+def test_a_writer_that_dies_between_two_gpus_is_made_good_by_the_next(ctl: Ctl, profile: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    publish, calls = state.publish, itertools.count()
+
+    def dying(*arguments: Any, **named: Any) -> None:
+        if next(calls) == 1:
+            raise state.StateError("killed")
+        publish(*arguments, **named)
+
+    monkeypatch.setattr(state, "publish", dying)
+    assert ctl("temp", "50", "--gpu", "all") == (1, "", "nvparity: killed\n")
+    assert [temperature(profile, place) for place in (0, 1, 2)] == [50, 30, 30]
+    assert ctl("pstate", "3", "--gpu", "1")[0] == 0
+    assert [temperature(profile, place) for place in (0, 1, 2)] == [50, 50, 50]
+    told = json.loads(ctl("status", "--json")[1])["overrides"]
+    assert (told["all"]["thermal"], told["devices"]) == ({"temperature_gpu_c": 50}, {"1": {"performance_state": "P3"}})
 
 
 def test_json_is_one_object(ctl: Ctl) -> None:
