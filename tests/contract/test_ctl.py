@@ -72,6 +72,7 @@ def fresh(node: Node) -> Iterator[None]:
 SEEN = [
     (["temp", "85"], "nvmlDeviceGetTemperature", {"sensorType": 0}, "temp", 85, ("X04",)),
     (["power", "300.5"], "nvmlDeviceGetPowerUsage", {}, "power", 300500, ("X05", "F07")),
+    (["power", "100000"], "nvmlDeviceGetPowerUsage", {}, "power", 700000, ("X05", "U03")),
     (["fan", "40"], "nvmlDeviceGetFanSpeed", {}, "speed", 40, ("X06", "H12")),
     (["fan", "40"], "nvmlDeviceGetNumFans", {}, "numFans", 1, ("X06", "H12")),
     (["util", "77"], "nvmlDeviceGetUtilizationRates", {}, "utilization.gpu", 77, ("X07", "K02")),
@@ -112,6 +113,19 @@ def test_a_running_process_sees_a_verb_at_once_on_that_gpu_alone(
     assert node.ask(function, 1, **given) == before
     node.ctl(*words, "--gpu", "all")
     assert node.ask(function, 1, **given)[1].get(member) == value
+
+
+@pytest.mark.spec("X22", "X04", "X05", "X07")
+def test_a_static_write_is_hidden_by_a_dynamic_block_and_the_verbs_are_not(node: Node) -> None:
+    dynamic = "dynamic_metrics={temperature: {base_c: 50}, power: {base_mw: 300000}, utilization: {pattern: steady, gpu_min: 3, gpu_max: 3}}"
+    node.ctl("set", dynamic, "--gpu", "0")
+    node.ctl("set", "thermal.temperature_gpu_c=20", "power.current_draw_mw=20000", "utilization.gpu=20", "--gpu", "0")
+    readings = [("nvmlDeviceGetTemperature", {"sensorType": 0}, "temp"), ("nvmlDeviceGetPowerUsage", {}, "power"),
+                ("nvmlDeviceGetUtilizationRates", {}, "utilization.gpu")]  # fmt: skip
+    assert [node.ask(function, 0, **given)[1][member] for function, given, member in readings] == [50, 300000, 3]
+    for words in (["temp", "21"], ["power", "210"], ["util", "22"]):
+        node.ctl(*words, "--gpu", "0")
+    assert [node.ask(function, 0, **given)[1][member] for function, given, member in readings] == [21, 210000, 22]
 
 
 @pytest.mark.spec("X23", "U17")

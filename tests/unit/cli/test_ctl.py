@@ -131,6 +131,8 @@ REFUSED = [
     (["recipe", "zero-gpus", "--gpu", "0"], "recipe zero-gpus: is of every GPU: --gpu all", ()),
     (["recipe", "fabric-stuck", "--gpu", "0"], "has none of the readings that it moves", ()),
     (["recipe", "lost"], "recipe: --gpu is missing", ()),
+    (["clock", "stop"], "clock: no 'stop'", ()),
+    (["clock", "freeze", "--gpu", "0"], "clock: is of the node", ()),
     (["privilege", "king"], "is not one of", ()),
 ]
 
@@ -227,7 +229,7 @@ def test_a_dry_run_says_what_would_be_put_and_writes_nothing(ctl: Ctl, profile: 
         "dry run: temp would be applied to GPU 1\nversion: 1\ndevices:\n  '1':\n    thermal:\n      temperature_gpu_c: 61\n    dynamic_metrics:\n"
         "      temperature:\n        base_c: 61\n        variance_c: 0\n        ramp_c: 0\n"))  # fmt: skip
     assert ctl("--dry-run", "set", "fan.cuont=1", "--gpu", "0")[0] == 2
-    for words in (["reset"], ["reset", "--gpu", "0"], ["recipe", "lost", "--gpu", "0"], ["privilege", "user"]):
+    for words in (["reset"], ["reset", "--gpu", "0"], ["recipe", "lost", "--gpu", "0"], ["privilege", "user"], ["clock", "freeze"]):
         assert ctl(*words, "--dry-run")[0] == 0
     assert not profile.with_suffix(".nvpimg.nvpstate").exists()
 
