@@ -22,6 +22,8 @@ from tests.spec.recording import rows
 
 NOT_SUPPORTED = 3
 TABLE = Path(__file__).with_name("functions.yaml")
+QUICK = TABLE.parent
+"""Tests that stay in this process: they are tried first."""
 BEFORE_AN_IMAGE = frozenset(("nvmlInitWithFlags",))
 """Functions that answer before an image is there: no gate of one silences them."""
 
@@ -85,7 +87,7 @@ class Blinder:
                 by_row[row].append(item)
         last: pytest.Item | None = None
         for function, listed in functions().items():
-            items = list(dict.fromkeys(item for row in listed for item in by_row[row]))
+            items = sorted(dict.fromkeys(item for row in listed for item in by_row[row]), key=lambda item: QUICK not in item.path.parents)
             if function in BEFORE_AN_IMAGE or function not in answering() or not items:
                 self.unmarked.append(function)
                 continue

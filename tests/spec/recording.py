@@ -23,6 +23,7 @@ class Recorder:
     def __init__(self, listing: str | None = None) -> None:
         self.listing = listing
         self.outcomes: dict[str, str] = {}
+        self.tree = ""
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -43,6 +44,7 @@ class Recorder:
         """The worst of a test's phases is what became of it."""
         if not any(name == NAME for name, _ in report.user_properties):
             return
+        self.tree = self.tree or results.fingerprint()  # what is tested, not what it was changed to meanwhile
         if report.outcome == "skipped":
             reason = report.longrepr[2].removeprefix("Skipped: ") if isinstance(report.longrepr, tuple) else "expected to fail"
             self.outcomes[report.nodeid] = f"skipped: {reason}"
@@ -54,4 +56,4 @@ class Recorder:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Keep the outcomes; a worker of several has none to keep."""
         if self.outcomes and not hasattr(session.config, "workerinput"):
-            results.merge(results.fingerprint(), self.outcomes)
+            results.merge(self.tree, self.outcomes)

@@ -78,6 +78,8 @@ CASES = [
          {"inforom_version/oem_object": "2.0", "inforom_version/ecc_object": "6.16", "inforom_version/pwr_object": "1.0"}),
     Case("L21", "inforom: {image_version: G5}", {f"{D}GetInforomVersion object=2": 3}, {"inforom_version/pwr_object": "N/A"}),
     Case("L25", "", {f"{D}GetLastBBXFlushTime": 3}, {"inforom_bbx_flush/latest_timestamp": "N/A", "inforom_bbx_flush/latest_duration": "N/A"}),
+    Case("L25", "inforom: {image_version: G5, bbx_flush: {timestamp: 1767323045, duration_us: 250}}",
+         {f"{D}GetLastBBXFlushTime": {"timestamp": 1767323045, "durationUs": 250}}),
     Case("L26", "retired_pages: {single_bit_retirement: {count: 1, addresses: [4096]}, double_bit_retirement: {count: 0}, pending_blacklist: true}",
          {f"{D}GetRetiredPages cause=0": {"addresses": [4096]}, f"{D}GetRetiredPages_v2 cause=0": {"addresses": [4096]},
          f"{D}GetRetiredPages cause=1": {"pageCount": 0},

@@ -76,6 +76,8 @@ CASES = [
     Case("D14", "", {f"{D}GetCpuAffinity cpuSetSize=1": {"cpuSet": [15]}, f"{D}GetMemoryAffinity nodeSetSize=1 scope=0": {"nodeSet": [1]}},
          node=ROOTS, devices=BOARDS),
     Case("D14", "", {f"{D}GetCpuAffinity cpuSetSize=1": 3, f"{D}GetMemoryAffinity nodeSetSize=1 scope=0": 3, f"{D}GetNumaNodeId": 3}, devices=BOARDS),
+    Case("S04", "", {f"{D}GetC2cModeInfoV c2cModeInfo.version=1": {"c2cModeInfo.isC2cEnabled": 1}}, {"c2c_mode": "Enabled"},
+         node="nvlink: {c2c_enabled: true}"),
     Case("D19", "pcie: {atomics_outbound: 3, atomics_inbound: 5}", {"field 228": 3, "field 229": 5}),
 ]  # fmt: skip
 

@@ -54,6 +54,7 @@ CASES = [
     Case("F12", WORKLOAD, {CURRENT: 0}),
     Case("F12", "", {CURRENT: 3}, {"power_profiles/power_profile_requested_profiles": "N/A",
          "power_profiles/power_profile_enforced_profiles": "N/A"}),
+    Case("F12", WORKLOAD, {f"{D}WorkloadPowerProfileGetProfilesInfo profilesInfo.version=1": 0}),
     Case("F12", WORKLOAD, {CURRENT: 13}, driver="565.57.01"),
     *(Case("F29", f"architecture: hopper, power: {{power_mizer_mode: {word}}}",
            {f"{D}GetPowerMizerMode_v1": {"powerMizerMode.currentMode": number, "powerMizerMode.supportedPowerMizerModes": 15}})

@@ -12,6 +12,7 @@ from tests.spec.serving import Node
 
 D = "nvmlDevice"
 FAN = "fan: {count: 2, speed_percent: '40', max_speed_rpm: 5000, min_speed_percent: 20, max_speed_percent: 90}"
+POWER = "power: {default_limit_mw: 400000, enforced_limit_mw: 350000, min_limit_mw: 100000, max_limit_mw: 450000}"
 OFFSETS = "performance_state: P0, clocks: {offsets: {graphics: {min_mhz: -200, max_mhz: 300}, memory: {min_mhz: -100, max_mhz: 100}}}"
 CLOCKS = ("clocks: {graphics_current: 1500, sm_current: 1500, memory_current: 2619, graphics_max: 1980, sm_max: 1980, memory_max: 2619, "
           "graphics_app: 1980, memory_app: 2619, graphics_app_default: 1410, memory_app_default: 2619}, "
@@ -48,6 +49,7 @@ CASES = [
     Steps("I11", CLOCKS, ((f"{D}GetMinMaxClockOfPState type=0 pstate=0", {"minClockMHz": 1410, "maxClockMHz": 1980}),
     (f"{D}GetMinMaxClockOfPState type=0 pstate=8", 3),
                           (f"{D}GetMinMaxClockOfPState type=3 pstate=0", 3), (f"{D}GetMinMaxClockOfPState type=0 pstate=16", 2))),
+    Steps("I11", CLOCKS, ((f"{D}GetSupportedPerformanceStates size=64", 0), (f"{D}GetPerformanceModes", 0), (f"{D}GetCurrentClockFreqs", 0))),
     Steps("I12", CLOCKS, ((f"{D}SetApplicationsClocks memClockMHz=2619 graphicsClockMHz=1410", 0), (f"{D}GetApplicationsClock clockType=0",
     {"clockMHz": 1410}),
                           (f"{D}SetApplicationsClocks memClockMHz=2619 graphicsClockMHz=1411", 2), (f"{D}GetApplicationsClock clockType=0",
@@ -66,6 +68,17 @@ CASES = [
                            {"offset": -50}),
                            (f"{D}GetGpcClkMinMaxVfOffset", {"minOffset": -200, "maxOffset": 300}))),
     Steps("I17", CLOCKS, ((f"{D}SetGpcClkVfOffset offset=1", 3), (f"{D}GetGpcClkVfOffset", 3))),
+    Steps("I17", OFFSETS, ((f"{D}SetClockOffsets info.version=1 info.type=0 info.pstate=0 info.clockOffsetMHz=120", 0), (f"{D}GetGpcClkVfOffset",
+    {"offset": 120}))),
+    Steps("F06", POWER, ((f"{D}SetPowerManagementLimit_v2 powerValue.version=2 powerValue.powerScope=0 powerValue.powerValueMw=200000", 0),
+                         (f"{D}GetPowerManagementLimit", {"limit": 200000}),
+                         (f"{D}SetPowerManagementLimit_v2 powerValue.version=2 powerValue.powerScope=1 powerValue.powerValueMw=300000", 3),
+                         (f"{D}SetPowerManagementLimit_v2 powerValue.version=2 powerValue.powerScope=9 powerValue.powerValueMw=300000", 2),
+                         (f"{D}GetPowerManagementLimit", {"limit": 200000}))),
+    Steps("F29", "architecture: hopper", ((f"{D}SetPowerMizerMode_v1 powerMizerMode.mode=1", 0), (f"{D}GetPowerMizerMode_v1",
+    {"powerMizerMode.currentMode": 1}),
+                                          (f"{D}SetPowerMizerMode_v1 powerMizerMode.mode=4", 2), (f"{D}GetPowerMizerMode_v1",
+                                          {"powerMizerMode.currentMode": 1}))),
     Steps("I22", "architecture: ampere, clocks: {graphics_current: 1}", ((f"{D}GetClkMonStatus", {"status.bGlobalStatus": 0}),)),
     Steps("I22", "architecture: turing, clocks: {graphics_current: 1}", ((f"{D}GetClkMonStatus", 3),)),
 ]  # fmt: skip
