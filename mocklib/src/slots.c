@@ -74,7 +74,7 @@ static nvmlReturn_t write_zero(uint32_t *out)
 static nvmlReturn_t reset_list(uintptr_t count, const nvmlDevice_t *handles, uint32_t *codes)
 {
     nvmlReturn_t result = NVML_SUCCESS;
-    if (handles == NULL || codes == NULL || count > nvp_device_count)
+    if (handles == NULL || codes == NULL || count > __atomic_load_n(&nvp_device_count, __ATOMIC_RELAXED))
         return NVML_ERROR_INVALID_ARGUMENT;
     for (uintptr_t i = 0; i < count; i++) {
         const struct nvp_device *device = nvp_device_of(handles[i]);

@@ -13,7 +13,8 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from mocklib import binding, image, state, statefile
+from mocklib import binding, image, packing, state, statefile
+from mocklib import fields as tables
 from mocklib.answers import Asked, Gpu
 from mocklib.binding import Answer, Nvml
 from mocklib.image import FieldValue, ImageSpec, Recorded, Track
@@ -135,6 +136,22 @@ def table_words(data: bytes) -> tuple[int, int]:
     return head.forms.offset, head.answer_data.offset + head.answer_data.count
 
 
+def with_steps(data: bytes, chosen: random.Random) -> bytes:
+    """``data`` with steps of setter programs made of random numbers, each as likely small as a field's."""
+    ffi, made = structs(), bytearray(data)
+    head = ffi.from_buffer("struct nvp_image *", data)
+    steps = ffi.cast("struct nvp_step *", ffi.from_buffer("unsigned char[]", made, require_writable=True) + head.steps.offset)
+    fields = len(tables.device_fields())
+    for number in range(head.steps.count):
+        step = steps[number]
+        step.op = chosen.randrange(len(packing.OPS))
+        for name in ("field", "low", "high"):
+            setattr(step, name, chosen.choice((0xFFFF, chosen.randrange(fields), fields - 1)))
+        step.argument, step.index = chosen.choice((0, 0xFF, 3)), chosen.choice((0, 0xFF, 3))
+        step.code, step.value = chosen.randrange(8), chosen.choice((0, 5, fields, (1 << 64) - 1))
+    return bytes(made)
+
+
 def narrow(path: Path, spec: ImageSpec, packed: bytes) -> bytes:
     """A state without holes, so that a random word of it is one that is used: halves no larger than the records with what a reset goes back to."""
     view = image.read(packed)
@@ -165,8 +182,12 @@ def main(arguments: list[str]) -> int:
     for _ in range(rounds):
         image.write(path, image.seal(spoiled(recorded[:end], chosen, start) + recorded[end:]))
         served += ask_all(nvml, asked)
-    image.write(path, sound)
     os.environ["MOCK_NVML_STATE"] = str(kept)
+    for _ in range(rounds):
+        kept.unlink(missing_ok=True)
+        image.write(path, image.seal(with_steps(sound, chosen)))
+        visit(nvml)
+    image.write(path, sound)
     fresh = narrow(kept, spec, sound)
     for _ in range(rounds):
         image.write(kept, spoiled(fresh, chosen, start=64))

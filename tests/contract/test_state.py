@@ -49,6 +49,7 @@ def set_limit(nvml: Any, handle: int, limit: int) -> int:
     return int(nvml.call("nvmlDeviceSetPowerManagementLimit", handle, {"limit": limit}).code)
 
 
+@pytest.mark.spec("Y08")
 @pytest.mark.parametrize("limit", [MIN, MAX, 123_456])
 def test_a_limit_within_the_constraints_is_set_for_both_readings(serve: Serve, state_path: Path, limit: int) -> None:
     nvml, handle = serve(limited())
