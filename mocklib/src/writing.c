@@ -3,7 +3,10 @@
 #include "nvp_state.h"
 
 #include <fcntl.h>
+#include <time.h>
 #include <unistd.h>
+
+#define LOCK_WAIT_S 1
 
 /* The write in progress; one at a time in a process (nvp_state_mutex), one at a time on the node (the lock). */
 static struct {
@@ -122,23 +125,37 @@ static void copy_words(unsigned char *to, const unsigned char *from, uint64_t si
         NVP_STORE(&target[i], source[i]);
 }
 
+/* The process's turn to write: a second is waited for other threads, as it is for other processes. */
+static bool own_turn(void)
+{
+    struct timespec end;
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_sec += LOCK_WAIT_S;
+    return pthread_mutex_timedlock(&nvp_state_mutex, &end) == 0;
+}
+
+/* A write of a device's record begun, or a code and none. */
 static nvmlReturn_t begin(const struct nvp_device *device, bool or_own)
 {
-    pthread_mutex_lock(&nvp_state_mutex);
+    if (!own_turn())
+        return NVML_ERROR_TIMEOUT;
     nvmlReturn_t code = open_for_write();
     if (code == NVML_ERROR_NO_PERMISSION && or_own && nvp_state_take_own(&write_now.map))
         code = NVML_SUCCESS;
     if (code == NVML_SUCCESS)
         code = take_record(device);
+    if (code != NVML_SUCCESS)
+        end_write();
     return code;
 }
 
 static unsigned char *edit(const struct nvp_device *device, bool or_own, nvmlReturn_t *code)
 {
     *code = begin(device, or_own);
-    const uint64_t size = *code == NVML_SUCCESS ? (nvp_used((const void *)write_now.old) + 7) & ~7ULL : 0;
-    if (*code == NVML_SUCCESS)
-        *code = hold(size);
+    if (*code != NVML_SUCCESS)
+        return NULL;
+    const uint64_t size = (nvp_used((const void *)write_now.old) + 7) & ~7ULL;
+    *code = hold(size);
     if (*code != NVML_SUCCESS) {
         end_write();
         return NULL;
@@ -217,8 +234,9 @@ nvmlReturn_t nvp_state_reset(const struct nvp_device *device)
 {
     const struct nvp_program *programs = (const void *)((const unsigned char *)nvp_image + nvp_image->programs.offset);
     nvmlReturn_t code = begin(device, false);
-    if (code == NVML_SUCCESS)
-        code = put_reset_record(device);
+    if (code != NVML_SUCCESS)
+        return code;
+    code = put_reset_record(device);
     if (code == NVML_SUCCESS) {
         const struct nvp_run run = {.device = device, .half = write_now.half, .old = write_now.old, .capacity = nvp_state_capacity()};
         nvp_act_steps(&run, &programs[NVP_P_reset]);
@@ -251,7 +269,9 @@ unsigned char *nvp_state_edited(void)
 /* The state open for an event (ring.c): its first bytes, or NULL and a code.  Ends with nvp_state_abandon. */
 unsigned char *nvp_state_open_events(nvmlReturn_t *code)
 {
-    pthread_mutex_lock(&nvp_state_mutex);
+    *code = NVML_ERROR_TIMEOUT;
+    if (!own_turn())
+        return NULL;
     *code = open_for_write();
     if (*code == NVML_SUCCESS)
         return write_now.map.bytes;
