@@ -42,6 +42,7 @@ LEFT_OUT = {
     "retired_pages.single_bit_retirement": "another name of retired_pages.single_bit, which is traced",
     "retired_pages.double_bit_retirement": "another name of retired_pages.double_bit, which is traced",
     **{key: "masks readings, which are traced" for key in keys.device_keys() if key.startswith("dynamic_metrics.")},
+    **{key: "has the GPU fail" for key in keys.device_keys() if key.startswith("failure.")},
     "fabric.health_mask": "replaces the parts of fabric.health, which are traced",
     **dict.fromkeys(("removed", "draining", "excluded"), "hides the GPU"),
 }
@@ -121,6 +122,7 @@ def remove(device: dict[str, Any], path: str) -> None:
 def _value(key: keys.Key, gpu: int, number: int, numbers: Numbers, granule: int, few: tuple[int, ...]) -> Any:
     made = {
         "word": lambda: [word for word, _ in key.words if word != "auto"][number % len([word for word, _ in key.words if word != "auto"])],
+        "mode": lambda: ("disabled", "enabled")[number % 2],
         "flag": lambda: number % 2 == 1,
         "health_flag": lambda: number % 2 == 0,
         "few": lambda: few[number % len(few)],
