@@ -21,6 +21,7 @@ device_defaults:
   brand: tesla
   architecture: ampere
   pci: {{device_id: 0x20B010DE, subsystem_id: 0x134F10DE}}
+  power: {{enforced_limit_mw: 400000, default_limit_mw: 500000, min_limit_mw: 100000, max_limit_mw: 500000}}
   persistence_mode: disabled
   compute_mode: default
   accounting: {{mode: disabled, buffer_size: 4000, terminated: [{{pid: 31, gpu_util: 6, mem_util: 3, max_memory_mib: 10, time_ms: 12}}]}}
@@ -154,3 +155,13 @@ def test_excluded_gpus_are_listed_by_their_view_alone(ask: Callable[..., Ask], b
     word = "Blacklist" if branch < 470 else "Excluded"
     assert run("-B") == (0, f"{word} GPU 0: {OTHER} (UUID: GPU-00000002-0000-0000-0000-000000000002)\n")
     assert run("-L")[1].count("GPU-") == 1
+
+
+@pytest.mark.parametrize("branch", VERSIONS)
+@pytest.mark.spec("Z16")
+def test_auto_boost_and_limits_outside_the_boards_are_refused(ask: Callable[..., Ask], branch: int) -> None:
+    run = ask(branch)
+    boost = f"Enabling/disabling default auto boosted clocks is not supported for GPU: {ONE}."
+    assert run("--auto-boost-default=1", "-i", "0") == done(boost, "Treating as warning and moving on.")
+    status, said = run("-pl", "20", "-i", "0")
+    assert (status, said.startswith("Provided power limit 20.00 W is not a valid power limit")) == (2, True)
