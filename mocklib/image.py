@@ -25,6 +25,7 @@ from mocklib.spec import (
     Head,
     ImageError,
     ImageSpec,
+    LinkId,
     Pages,
     Process,
     Recorded,
@@ -35,8 +36,8 @@ from mocklib.spec import (
 from mocklib.structs import as_bytes, constants, structs
 
 __all__ = [
-    "Absence", "Accounted", "Clock", "FieldId", "FieldValue", "Head", "ImageError", "ImageSpec", "ImageView", "Pages", "Process", "Recorded", "Slot",
-    "Source", "Track", "head_of", "pack", "read", "record", "replaceable", "seal", "write",
+    "Absence", "Accounted", "Clock", "FieldId", "FieldValue", "Head", "ImageError", "ImageSpec", "ImageView", "LinkId", "Pages", "Process",
+    "Recorded", "Slot", "Source", "Track", "head_of", "pack", "read", "record", "replaceable", "seal", "write",
 ]  # fmt: skip
 
 
@@ -109,6 +110,7 @@ def pack(spec: ImageSpec) -> bytes:
         ("gates", packing.gates(spec.gates | recorded.missing(spec.answers)), len(tables.function_index())),
         ("field_ids", ids, len(spec.field_ids)),
         ("field_index", index, len(index) // 2),
+        ("link_ids", packing.link_ids(spec.link_ids), len(spec.link_ids)),
         ("slots", packing.slots(spec.slots), len(spec.slots)),
         ("entries", packing.entries(spec.entries), len(spec.entries)),
         ("programs", programs, program_count),

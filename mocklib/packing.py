@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from mocklib import fields as tables
-from mocklib.spec import FIELD_ID_LIMIT, FIELDLESS, SHAPES, ImageError, ImageSpec, Slot, Source
+from mocklib.spec import FIELD_ID_LIMIT, FIELDLESS, LINK_READINGS, SHAPES, ImageError, ImageSpec, LinkId, Slot, Source
 from mocklib.structs import as_bytes, constants, structs
 
 ANY_SCOPE = 0xFFFFFFFF
@@ -63,6 +63,22 @@ def field_ids(spec: ImageSpec) -> tuple[bytes, bytes, int]:
         packed[number].per = row.per
     limit = max(FIELD_ID_LIMIT if spec.field_id_limit is None else spec.field_id_limit, len(index) - 1)
     return as_bytes(packed), as_bytes(structs().new("uint16_t[]", index)), limit
+
+
+def link_ids(given: Iterable[LinkId]) -> bytes:
+    """The field ids of links sorted by id."""
+    rows = sorted(given, key=lambda row: row.id)
+    packed = structs().new("struct nvp_link_id[]", len(rows))
+    special = {None: constants()["NVP_SCOPE_LINK"], "all": constants()["NVP_ALL_LINKS"]}
+    for number, row in enumerate(rows):
+        if row.reading not in LINK_READINGS:
+            raise ImageError(f"field id {row.id}: no reading {row.reading!r}; readings are {', '.join(LINK_READINGS)}")
+        packed[number].id = row.id
+        packed[number].link = row.link if isinstance(row.link, int) else special[row.link]
+        packed[number].field = field_index(row.field, f"field id {row.id}")
+        packed[number].value_type = row.value_type
+        packed[number].reading = LINK_READINGS.index(row.reading)
+    return as_bytes(packed)
 
 
 def slots(given: list[Slot]) -> bytes:

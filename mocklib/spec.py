@@ -21,6 +21,8 @@ NO_INSTANCE = 0xFFFFFFFF
 """GPU and compute instance of a process outside MIG."""
 
 
+LINK_READINGS = ("speed", "speed_or_zero", "state", "version", "remote_link", "kib", "bytes", "packets", "errors", "none")
+"""How a field id is made of a link, in the order of their NVP_LINK numbers."""
 FIELD_ID_LIMIT = 309
 """The largest field id of the newest header known (nvml.h of CUDA 13.5, NVML_FI_MAX - 1)."""
 
@@ -105,6 +107,21 @@ class FieldId:
     field: str
     value_type: int = 1
     per: int = 1
+
+
+@dataclass(frozen=True)
+class LinkId:
+    """One answer of nvmlDeviceGetFieldValues about NVLinks.
+
+    ``link``: the link it is of; None: the call's scope says which; ``all``: the sum over the active ones.  ``reading`` is one of LINK_READINGS, made
+    from ``field``, whose code it answers.
+    """
+
+    id: int
+    link: int | str | None
+    reading: str
+    field: str
+    value_type: int = 1
 
 
 @dataclass(frozen=True)
@@ -210,7 +227,7 @@ class ImageSpec:
     field_id_limit: int | None = None
     ramp_start_ns: int | None = None
     absences: list[Absence] = field(default_factory=list)
-    links: tuple[Any, ...] = ()
+    link_ids: list[LinkId] = field(default_factory=list)
     answers: tuple[Recorded, ...] = ()
     entries: dict[str, str] = field(default_factory=dict)
     marks: list[frozenset[str]] = field(default_factory=list)

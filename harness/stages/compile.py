@@ -6,16 +6,25 @@ import datetime
 from dataclasses import replace
 from typing import Any
 
-from harness.stages import compile_absent, compile_answers, compile_device, compile_dynamic, compile_failure, compile_motion, compile_randoms
+from harness.stages import (
+    compile_absent,
+    compile_answers,
+    compile_device,
+    compile_dynamic,
+    compile_failure,
+    compile_motion,
+    compile_nvlink,
+    compile_randoms,
+)
 from harness.stages.compile_randoms import FIXED_SEED
 from harness.stages.timeline import file as timeline_file
 from harness.stores.profiles import Device, Profile
 from harness.stores.schema import codec
-from harness.tables import serving
+from harness.tables import linkids, serving
 from harness.tables.drivers import Driver
 from harness.words.errors import InputError
 from mocklib import fields
-from mocklib.image import Clock, FieldId, FieldValue, ImageSpec, Slot, Source, Track
+from mocklib.image import Clock, FieldId, FieldValue, ImageSpec, LinkId, Slot, Source, Track
 from mocklib.spec import FIELDLESS
 
 FUNCTION_NOT_FOUND = 13
@@ -30,18 +39,19 @@ def compile_profile(profile: Profile, driver: Driver, seed: int = FIXED_SEED) ->
     profile gives no seed.
     """
     devices, tracks = [], list[Track]()
-    for index, device in enumerate(profile.devices):
+    for index, device in enumerate(compile_nvlink.of_node(profile.devices, driver.version.parts)):
         try:
             devices.append(_device(device, index, seed, tracks))
         except InputError as error:
             raise InputError(f"{profile.source}: device {index}: {error}") from error
     made = ImageSpec(
-        system=_system(profile),
+        system=_system(profile, driver),
         devices=devices,
         modes=[_modes(device) for device in profile.devices],
         marks=[_marks(device) for device in profile.devices],
         absences=[compile_absent.absence(device) for device in profile.devices],
         field_ids=field_ids(driver),
+        link_ids=link_ids(driver),
         slots=_slots(driver),
         gates=gates(driver),
         entries=fields.entries(driver.version.parts),
@@ -79,7 +89,7 @@ def _marks(device: Device) -> frozenset[str]:
     return frozenset(mark for mark in fields.MARKS if device.values.get(mark))
 
 
-def _system(profile: Profile) -> dict[str, FieldValue]:
+def _system(profile: Profile, driver: Driver) -> dict[str, FieldValue]:
     """The node's fields; NVML version and branch default to the driver's (ledger B03, B06), CUDA to 12.4 (B05)."""
     system = profile.system
     major, minor = cuda_version(profile)
@@ -92,6 +102,8 @@ def _system(profile: Profile) -> dict[str, FieldValue]:
     }
     if system.get("init_status") is not None:
         values["system.init_status"] = FieldValue(int(system["init_status"]))
+    values["nvlink.most_links"] = FieldValue(linkids.most_links(driver.version.parts))
+    values |= compile_nvlink.node_fields(profile.devices)
     return {name: value for name, value in values.items() if name in fields.system_fields()}
 
 
@@ -112,7 +124,21 @@ def field_ids(driver: Driver) -> list[FieldId]:
         for scope, field in answer.scopes if answer is not None else ():
             value_type, per = (answer.value_type, answer.per) if answer is not None else (1, 1)
             found.setdefault((number, scope), FieldId(number, scope, field, value_type, per))
+    for link in linkids.answers():
+        known = link.number(driver.version.parts)
+        if known is not None and link.reading is None:
+            found.setdefault((known, None), FieldId(known, None, link.field, link.value_type))
     return list(found.values())
+
+
+def link_ids(driver: Driver) -> list[LinkId]:
+    """The ids the driver knows that are of one link, or of all together."""
+    found = [(answer.number(driver.version.parts), answer) for answer in linkids.answers() if answer.reading is not None]
+    return [
+        LinkId(number, "all" if answer.all else answer.link, answer.reading, answer.field, answer.value_type)
+        for number, answer in found
+        if number is not None and answer.reading is not None
+    ]
 
 
 def _slots(driver: Driver) -> list[Slot]:

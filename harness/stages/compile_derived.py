@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from harness.stages import compile_clocks, compile_defaults, compile_failure, compile_fans, compile_reference, compile_smoothing, compile_topology
+from harness.stages import (
+    compile_clocks,
+    compile_defaults,
+    compile_failure,
+    compile_fans,
+    compile_nvlink,
+    compile_reference,
+    compile_smoothing,
+    compile_topology,
+)
 from harness.stores.schema import codec, keys
 from harness.text import rawbytes
 from harness.words.state import State
@@ -233,7 +242,7 @@ def _mig_max(values: Values, _: States) -> FieldValue:
 
 _DERIVATIONS: Mapping[str, Callable[[Values, States], FieldValue]] = {
     **compile_reference.DERIVATIONS, **compile_topology.DERIVATIONS, **compile_clocks.DERIVATIONS, **compile_fans.DERIVATIONS,
-    **compile_smoothing.DERIVATIONS, **compile_failure.DERIVATIONS,
+    **compile_smoothing.DERIVATIONS, **compile_failure.DERIVATIONS, **compile_nvlink.DERIVATIONS,
     "pci_domain": _pci(0), "pci_bus": _pci(1), "pci_device": _pci(2), "pci_function": _pci(3),
     "pci_bus_id": _pci_text(8), "pci_bus_id_legacy": _pci_text(4),
     "throttle_mask": _throttle_mask, "throttle_supported_mask": _throttle_supported,

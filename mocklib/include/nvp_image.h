@@ -61,6 +61,20 @@
 #define NVP_ENTRY_V2 1
 #define NVP_ENTRY_DETAIL 2
 
+#define NVP_LINK_SPEED 0 /* of an active link; any other has none */
+#define NVP_LINK_SPEED_OR_ZERO 1
+#define NVP_LINK_STATE 2
+#define NVP_LINK_VERSION 3
+#define NVP_LINK_REMOTE_LINK 4
+#define NVP_LINK_KIB 5
+#define NVP_LINK_BYTES 6
+#define NVP_LINK_PACKETS 7
+#define NVP_LINK_ERRORS 8
+#define NVP_LINK_NONE 9 /* a count that stays 0 while the link is up */
+#define NVP_LINK_READINGS 10
+#define NVP_SCOPE_LINK 0xffffffff
+#define NVP_ALL_LINKS 0xfffffffe
+
 #define NVP_NODE 0xffffffff
 #define NVP_KEY_SIZE 512
 #define NVP_PART_LIMIT 64
@@ -173,6 +187,17 @@ struct nvp_pages {
     uint64_t dated;
 };
 
+/* One NVLink of a GPU, in the list nvlink.links: NVML_NVLINK_STATE_*, nvmlIntNvLinkDeviceType_t, and the PCI address and link of the other end; address:
+ * bus << 8 | device << 3 | function.  A domain of 0xffffffff with an address of 0xffff: none is known. */
+struct nvp_link {
+    uint32_t state;
+    uint32_t kind;
+    uint32_t domain;
+    uint32_t address;
+    uint32_t remote_link;
+    uint32_t device_id;
+};
+
 struct nvp_device_entry {
     uint32_t record;
     uint32_t size;
@@ -193,6 +218,17 @@ struct nvp_workload {
     uint32_t id;
     uint32_t priority;
     uint32_t conflicts[8];
+};
+
+/* One answer of nvmlDeviceGetFieldValues about a link.  link: its number, or NVP_SCOPE_LINK where the call's scope is it; what the reading (NVP_LINK_*)
+ * of it is made from is in field, whose code it answers.  Sorted by id. */
+struct nvp_link_id {
+    uint32_t id;
+    uint32_t link;
+    uint16_t field;
+    uint8_t value_type;
+    uint8_t reading;
+    uint32_t reserved;
 };
 
 /* One row of the private table.  key: second argument of a keyed slot.  Sorted by number, then key. */
@@ -328,6 +364,7 @@ struct nvp_image {
     struct nvp_table gates;
     struct nvp_table field_ids;
     struct nvp_table field_index;
+    struct nvp_table link_ids;
     struct nvp_table slots;
     struct nvp_table entries;
     struct nvp_table programs;

@@ -1,5 +1,6 @@
 /* nvmlDeviceGetFieldValues from the image's field-id table: the call succeeds, each entry carries its own code. */
 #include "nvp.h"
+#include "nvp_links.h"
 
 /* The scope of an id that has none: whatever is asked for is the device. */
 #define ANY_SCOPE 0xffffffffU
@@ -67,6 +68,23 @@ static NVP_COLD nvmlReturn_t settle(const struct nvp_device *device, uint16_t id
     return nvp_settle(device, &id, 1, value);
 }
 
+/* An id that no field of the device answers: one about a link, or one that nothing is known of. */
+static NVP_COLD void other(const struct nvp_device *device, nvmlFieldValue_t *entry, const bool slow)
+{
+    unsigned int type;
+    uint64_t value;
+    entry->nvmlReturn = nvp_link_field(device, entry->fieldId, entry->scopeId, &type, &value);
+    if (type != NVP_NO_TYPE) {
+        const struct nvp_field_id row = {.value_type = (uint8_t)type, .per = 1};
+        if (entry->nvmlReturn == NVML_SUCCESS)
+            put(entry, &row, value);
+        return;
+    }
+    entry->nvmlReturn = entry->fieldId > nvp_image->field_id_limit ? NVML_ERROR_INVALID_ARGUMENT : nvp_lacking(device, NVML_ERROR_NOT_SUPPORTED);
+    if (slow)
+        (void)nvp_without_data(NVP_FN_nvmlDeviceGetFieldValues, entry->nvmlReturn);
+}
+
 /* slow: recorded entries are answered as they were, and those that nothing answers are counted. */
 static NVP_INLINE nvmlReturn_t all(const struct nvp_device *device, int count, nvmlFieldValue_t *values, const bool slow)
 {
@@ -83,10 +101,7 @@ static NVP_INLINE nvmlReturn_t all(const struct nvp_device *device, int count, n
         if (slow && recorded(device, entry))
             continue;
         if (row == NULL) {
-            entry->nvmlReturn =
-                entry->fieldId > nvp_image->field_id_limit ? NVML_ERROR_INVALID_ARGUMENT : nvp_lacking(device, NVML_ERROR_NOT_SUPPORTED);
-            if (slow)
-                (void)nvp_without_data(NVP_FN_nvmlDeviceGetFieldValues, entry->nvmlReturn);
+            other(device, entry, slow);
             continue;
         }
         entry->nvmlReturn = nvp_load(device, row->field, &value) ? NVML_SUCCESS : settle(device, row->field, &guarded, &value);

@@ -60,6 +60,7 @@ static bool sound_tables(const struct nvp_image *image)
            within(image->gates.offset, image->gates.count, sizeof(uint16_t), image->size) &&
            within(image->field_ids.offset, image->field_ids.count, sizeof(struct nvp_field_id), image->size) &&
            within(image->field_index.offset, image->field_index.count, sizeof(uint16_t), image->size) &&
+           within(image->link_ids.offset, image->link_ids.count, sizeof(struct nvp_link_id), image->size) &&
            within(image->slots.offset, image->slots.count, sizeof(struct nvp_slot), image->size) &&
            within(image->entries.offset, image->entries.count, sizeof(struct nvp_entry), image->size) &&
            within(image->programs.offset, image->programs.count, sizeof(struct nvp_program), image->size) &&
@@ -148,6 +149,7 @@ static bool sound_rows(const struct nvp_image *image)
     const unsigned char *bytes = (const unsigned char *)image;
     const struct nvp_field_id *ids = (const void *)(bytes + image->field_ids.offset);
     const uint16_t *index = (const void *)(bytes + image->field_index.offset);
+    const struct nvp_link_id *links = (const void *)(bytes + image->link_ids.offset);
     const struct nvp_slot *slots = (const void *)(bytes + image->slots.offset);
     const struct nvp_entry *entries = (const void *)(bytes + image->entries.offset);
     for (unsigned int i = 0; i < image->field_ids.count; i++)
@@ -155,6 +157,9 @@ static bool sound_rows(const struct nvp_image *image)
             return false;
     for (unsigned int i = 0; i < image->field_index.count; i++)
         if (index[i] != NVP_NO_FIELD && index[i] >= image->field_ids.count)
+            return false;
+    for (unsigned int i = 0; i < image->link_ids.count; i++)
+        if (links[i].field >= NVP_DEVICE_FIELD_COUNT || links[i].reading >= NVP_LINK_READINGS)
             return false;
     for (unsigned int i = 0; i < image->slots.count; i++)
         if (slots[i].number >= NVP_SLOT_COUNT || slots[i].shape >= NVP_SHAPE_COUNT ||

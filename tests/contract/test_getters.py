@@ -21,6 +21,18 @@ ROUTED_BY_DRIVER = {
     "gpu_fru_part_number",
     "gpu_part_number",
     "monitoring",
+    "nvlink.bandwidth_per_link_mbps",
+    "nvlink.common_speed_mbps",
+    "nvlink.dl_counters",
+    "nvlink.link_count",
+    "nvlink.low_power.least",
+    "nvlink.low_power.most",
+    "nvlink.low_power.state",
+    "nvlink.low_power.supported",
+    "nvlink.low_power.unit",
+    "nvlink.low_power_threshold",
+    "nvlink.packet_bytes",
+    "nvlink.switch_links",
     "pcie.atomics_inbound",
     "pcie.atomics_outbound",
     "pcie.device_current_link_gen",
@@ -67,6 +79,7 @@ ROUTED_BY_DRIVER = {
 PROGRAMS_ALONE = {
     *(f"clocks.locked_{name}.{end}_mhz" for name in ("graphics", "memory") for end in ("min", "max")),
     *(f"clocks.unlocked.{domain}_mhz" for domain in ("graphics", "sm", "memory")),
+    "nvlink.low_power.default",
 }
 """Fields that setters read and write, from which readings follow."""
 Case = tuple[str, dict[str, Any], dict[str, str]]

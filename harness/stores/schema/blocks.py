@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from harness.stores.schema.kinds import U32, Base, BusId, Firmware, Mib, Text, Uint
+from harness.stores.schema.kinds import U32, Base, BusId, Mib, Text, Uint
 
 Percent = Annotated[int, Field(ge=0, le=100)]
 Count = Annotated[int, Field(ge=0, le=U32)]
@@ -14,6 +14,7 @@ Id = Annotated[int, Field(ge=0, le=254)]
 Link = Annotated[int, Field(ge=0, le=17)]
 Fraction = Annotated[float, Field(ge=0, le=1e12)]
 Probability = Annotated[float, Field(ge=0, le=1)]
+BwMode = Annotated[int, Field(ge=0, le=255)]
 Preset = Annotated[int, Field(ge=0, le=4)]
 
 
@@ -131,40 +132,21 @@ class Hic(Base):
 
 
 class NvLink(Base):
-    """One entry of ``nvlink.links``; an empty state is active."""
+    """One entry of ``nvlink.links``; an empty state is active.  ``remote_link`` (extension): the link's number at the other end."""
 
     link: Link
     state: Text = ""
     remote_device_type: Text | None = None
     remote_pci_bus_id: BusId | None = None
     remote_index: Count | None = None
+    remote_link: Link | None = None
 
 
-class NvLinkDefaults(Base):
-    """Counters of links: throughput from the duty cycle, errors a second."""
+class DeviceLinks(Base):
+    """One entry of ``nvlink.device_links``: the links of the GPU of this index."""
 
-    state: Text | None = None
-    duty_cycle: Probability | None = None
-    counter_seed: Uint | None = None
-    error_rate: Fraction | None = None
-
-
-class BwMode(Base):
-    """Reduced bandwidth: which family of calls answers, the modes it offers, the one it starts in (the best of them without)."""
-
-    scope: Literal["system", "device"]
-    supported: list[Annotated[int, Field(ge=0, le=255)]] | None = None
-    mode: Annotated[int, Field(ge=0, le=255)] | None = None
-
-
-class NvLinkFirmware(Base):
-    """Firmware of the link's microcontrollers, each ``major:minor:subMinor``."""
-
-    mse: Firmware | None = None
-    netir: Firmware | None = None
-    netir_uphy: Firmware | None = None
-    netir_cln: Firmware | None = None
-    netir_dln: Firmware | None = None
+    index: Count
+    links: list[NvLink] | None = None
 
 
 class Switch(Base):
@@ -211,12 +193,13 @@ KINDS: dict[str, Any] = {
     "presets": Annotated[dict[Preset, SmoothingPreset], Field(json_schema_extra={"propertyNames": {"pattern": "^[0-4]$"}})],
     "mapping": dict[str, Any],
     "mappings": list[dict[str, Any]],
-    "anything": Any,
     "features": Features,
     "bw_mode": BwMode,
-    "nvlink_firmware": NvLinkFirmware,
+    "bw_modes": list[BwMode],
     "nvlinks": list[NvLink],
-    "nvlink_defaults": NvLinkDefaults,
+    "device_links": list[DeviceLinks | list[NvLink]],
+    "link_threshold": Annotated[int, Field(ge=1, le=8191)],
+    "instants": list[Uint],
     "switches": list[Switch],
     "root_complexes": list[RootComplex],
 }

@@ -5,16 +5,19 @@ A key that comes to be served goes from here into ``keys``; a test holds that no
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from harness.stores.schema import links
+from harness.stores.schema.keys import NODE as NODE_KEYS
 from harness.stores.schema.keys import Key
+from harness.words.errors import InputError
 
 DEVICE: tuple[Key, ...] = (
     Key("mig.supported_profiles", "mappings"), Key("mig.gpu_instances", "mappings"), Key("mig.instances", "mappings"),
     Key("virtualization.vgpu", "mapping"),
-    Key("nvlink_error.rate", "fraction"), Key("nvlink_error.links", "links"),
     Key("features", "features"), Key("grace_superchip.enabled", "flag"), Key("grace_superchip.cpu_cores", "uint"),
     Key("grace_superchip.cpu_memory_gb", "uint"), Key("grace_superchip.coherent_memory", "flag"), Key("grace_cpu_pair", "uint"),
 )  # fmt: skip
@@ -22,10 +25,7 @@ DEVICE: tuple[Key, ...] = (
 
 NODE: tuple[Key, ...] = (
     Key("system.hic", "cards"),
-    Key("nvlink.version", "uint"), Key("nvlink.links_per_gpu", "link_count"), Key("nvlink.bandwidth_per_link_mbps", "uint"),
-    Key("nvlink.multi_node", "flag"), Key("nvlink.nvle_enabled", "flag"), Key("nvlink.bw_mode", "bw_mode"),
-    Key("nvlink.firmware", "nvlink_firmware"), Key("nvlink.links", "nvlinks"), Key("nvlink.device_links", "anything"),
-    Key("nvlink.switches", "switches"), Key("nvlink.defaults", "nvlink_defaults"),
+    Key("nvlink.multi_node", "flag"),
 )  # fmt: skip
 """Keys of the node, by their whole path."""
 
@@ -40,16 +40,17 @@ DESCRIPTIVE: frozenset[str] = frozenset((
 
 @dataclass(frozen=True)
 class Unserved:
-    """Keys of a profile that no call answers from: those whose serving is still to come, and those that only describe."""
+    """Keys of a profile that no call answers from: not yet, never (they describe), and values passed over."""
 
     later: tuple[str, ...] = ()
     descriptive: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """One line for a user; empty where every key is served."""
         parts = [f"accepted, not served yet: {', '.join(self.later)}"] if self.later else []
         parts += [f"{'' if parts else 'accepted, '}descriptive, asked for by no call: {', '.join(self.descriptive)}"] if self.descriptive else []
-        return "; ".join(parts)
+        return "; ".join((*parts, *self.ignored))
 
 
 def unserved(profile: Any) -> Unserved:
@@ -60,7 +61,29 @@ def unserved(profile: Any) -> Unserved:
     blocks = [profile.get("device_defaults"), *(devices if isinstance(devices, list) else [])]
     device = [path for path in device_paths() if any(_given(block, path.split(".")) for block in blocks)]
     found = [key.path for key in NODE if _given(profile, key.path.split("."))] + device
-    return Unserved(tuple(path for path in found if path not in DESCRIPTIVE), tuple(path for path in found if path in DESCRIPTIVE))
+    later, descriptive = (tuple(path for path in found if (path in DESCRIPTIVE) is wanted) for wanted in (False, True))
+    return Unserved(later, descriptive, tuple(_ignored(profile)))
+
+
+def _ignored(profile: Mapping[str, Any]) -> Iterator[str]:
+    """Values of links that are passed over, and ends of links that are nowhere on the node; what is of the wrong type is left to the schema."""
+    node = {key.path: value for key in NODE_KEYS if (value := _value(profile, key.path.split("."))) is not None}
+    if not any(path.startswith("nvlink.") for path in node):
+        return
+    listed = profile.get("devices")
+    devices = [device for device in listed if isinstance(device, Mapping)] if isinstance(listed, list) else []
+    peers = tuple((_value(device, ["pci", "bus_id"]), None) for device in devices)
+    with contextlib.suppress(TypeError, ValueError, KeyError, AttributeError, InputError):
+        yield from links.ignored(node)
+        for place, device in enumerate(devices or [{}]):
+            yield from links.problems({**node, "index": device.get("index", place), "nvlink.peers": peers})
+
+
+def _value(value: Any, steps: list[str]) -> Any:
+    """What stands at a path of blocks; None where nothing does."""
+    for step in steps:
+        value = value.get(step) if isinstance(value, Mapping) else None
+    return value
 
 
 def device_paths() -> Iterator[str]:

@@ -89,6 +89,11 @@ _SPECIAL: tuple[Key, ...] = (
     Key("power.workload_power_profiles.supported", "workload_profiles"),
     Key("power.workload_power_profiles.requested", "numbers"),
     Key("mig.max_gpu_instances", "uint"),
+    Key("nvlink.bw_mode.mode", "bw_mode"),
+    Key("nvlink.low_power_threshold", "link_threshold"),
+    Key("nvlink_error.rate", "fraction"),
+    Key("nvlink_error.links", "links"),
+    Key("nvlink_error.cleared", "instants"),
     Key("fabric.cluster_uuid", "uuid"),
     Key("fabric.health_summary", "word", (("auto", -1), *_SUMMARY)),
     Key("fabric.health_mask", "uint"),
@@ -113,9 +118,17 @@ _SPECIAL: tuple[Key, ...] = (
 
 _MODES = frozenset(("power.management_mode",))
 """Keys with two words of which the first stands for any other (ledger F02)."""
+UCODES = ("mse", "netir", "netir_uphy", "netir_cln", "netir_dln")
+"""Microcontrollers of a link in the order of their NVML_NVLINK_FIRMWARE_UCODE_TYPE_*, from 1 on."""
 
 NODE: tuple[Key, ...] = (
     Key("nvlink.c2c_enabled", "flag"), Key("pcie_topology.root_complexes", "root_complexes"), Key("pcie_topology.cores_per_numa", "uint"),
+    Key("nvlink.version", "uint"), Key("nvlink.links_per_gpu", "link_count"), Key("nvlink.bandwidth_per_link_mbps", "uint"),
+    Key("nvlink.nvle_enabled", "flag"), Key("nvlink.bw_mode.scope", "text"), Key("nvlink.bw_mode.supported", "bw_modes"),
+    Key("nvlink.bw_mode.mode", "bw_mode"), *(Key(f"nvlink.firmware.{name}", "text") for name in UCODES),
+    Key("nvlink.links", "nvlinks"), Key("nvlink.device_links", "device_links"), Key("nvlink.switches", "switches"),
+    Key("nvlink.defaults.state", "text"), Key("nvlink.defaults.duty_cycle", "probability"), Key("nvlink.defaults.counter_seed", "uint", bits=64),
+    Key("nvlink.defaults.error_rate", "fraction"),
 )  # fmt: skip
 """Keys of the node that every device of it is compiled from."""
 

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Iterator, Mapping
 
 from harness.stores.schema import kept, keys
-from harness.tables import serving
+from harness.tables import linkids, serving
 from mocklib import fields
 
 _MOVED: Mapping[str, tuple[str, ...]] = {
@@ -15,6 +15,7 @@ _MOVED: Mapping[str, tuple[str, ...]] = {
     "utilization": ("utilization.gpu", "utilization.memory"),
 }
 """Block of ``dynamic_metrics`` -> the fields that it moves."""
+_LINKS = ("nvlink.links", "nvlink.link_count", "nvlink.common_speed_mbps")
 _FED: Mapping[str, tuple[str, ...]] = {
     "pci.bus_id": ("pci.domain", "pci.bus", "pci.device", "pci.function", "pci.bus_id", "pci.bus_id_legacy", "board_id"),
     "supported_clocks.memory_clocks": (
@@ -38,6 +39,17 @@ _FED: Mapping[str, tuple[str, ...]] = {
     "retired_pages.double_bit_retirement": ("retired_pages.double_bit",),
     "retired_pages.pending_blacklist": ("retired_pages.pending_retirement",),
     "nvlink.c2c_enabled": ("c2c_mode",),
+    **dict.fromkeys(("nvlink.links_per_gpu", "nvlink.links", "nvlink.device_links", "nvlink.defaults.state"), _LINKS),
+    "nvlink.switches": ("nvlink.links", "nvlink.switch_links"),
+    "nvlink.bandwidth_per_link_mbps": ("nvlink.bandwidth_per_link_mbps", "nvlink.common_speed_mbps", "nvlink.bytes_per_second"),
+    "nvlink.defaults.duty_cycle": ("nvlink.bytes_per_second",),
+    "nvlink.defaults.counter_seed": ("nvlink.counter_seed",),
+    "nvlink.defaults.error_rate": ("nvlink.error_rate",),
+    "nvlink_error.rate": ("nvlink_error.injected",),
+    **dict.fromkeys((f"nvlink.firmware.{name}" for name in keys.UCODES), ("nvlink.firmware",)),
+    "nvlink.bw_mode.scope": ("nvlink.bw_mode.mode", "nvlink.bw_mode.supported", "nvlink.node_bw_mode.mode"),
+    "nvlink.bw_mode.mode": ("nvlink.bw_mode.mode", "nvlink.node_bw_mode.mode"),
+    "nvlink.bw_mode.supported": ("nvlink.bw_mode.supported", "nvlink.bw_mode.best", "nvlink.node_bw_mode.supported"),
     "pcie_topology.root_complexes": ("topology.root", "topology.numa_node", "topology.cpus"),
     "pcie_topology.cores_per_numa": ("topology.cpus",),
     "power.smoothing.supported": tuple(name for name in fields.device_fields() if name.startswith("power.smoothing.")),
@@ -103,5 +115,6 @@ def _of_driver() -> Mapping[str, tuple[str, ...]]:
 def _served() -> Iterator[tuple[str, str]]:
     for name, answer in serving.fieldvalues().items():
         yield from ((field, name) for _, field in answer.scopes)
+    yield from ((answer.field, answer.name) for answer in linkids.answers())
     for name, listed in serving.slot_fields().items():
         yield from ((field, f"slot {name}") for _, field in listed)

@@ -10,7 +10,7 @@ from harness.tables import rows
 
 _UNITS = (
     ("_mw_per_s", "mW/s"), ("_mib_per_sec", "MiB/s"), ("_bytes", "bytes"), ("_mw", "mW"), ("_mj", "mJ"), ("_c", "°C"), ("_mhz", "MHz"),
-    ("_khz", "kHz"), ("_us", "µs"), ("_ms", "ms"), ("_sec", "s"), ("_uv", "µV"), ("_kbps", "KB/s"), ("_mbps", "Mbit/s"), ("_percent", "%"),
+    ("_khz", "kHz"), ("_us", "µs"), ("_ms", "ms"), ("_sec", "s"), ("_uv", "µV"), ("_kbps", "KB/s"), ("_mbps", "MB/s"), ("_percent", "%"),
     ("_util", "%"), ("_mib", "MiB"), ("_gb", "GB"), ("_rpm", "rpm"), ("_fps", "frames/s"), ("_link_width", "lanes"), ("_bus_width", "bits"),
     ("_tmp_floor", "%"),
 )  # fmt: skip

@@ -24,7 +24,8 @@ def test_every_key_stands_in_the_table() -> None:
 
 def test_a_key_that_is_not_served_says_so() -> None:
     lines = {line.split("`")[1]: line for line in keytable.table().splitlines()[2:]}
-    assert "not served yet" in lines["nvlink.switches[].bdf"]
+    assert "not served yet" in lines["nvlink.multi_node"]
+    assert "`nvmlDeviceGetNvLinkState`" in lines["nvlink.switches[].bdf"]
     assert "`NVML_FI_PWR_SMOOTHING_PROFILE_PERCENT_TMP_FLOOR`" in lines["power.smoothing.profiles.<n>.percent_tmp_floor"]
     assert "`nvmlDeviceGetProcessUtilization`" in lines["processes[].sm_util"]
     assert "asked for by no call" in lines["features"]

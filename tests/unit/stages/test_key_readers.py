@@ -68,11 +68,11 @@ def test_a_key_whose_field_no_call_reads_is_named(path: str) -> None:
 
 def test_keys_of_the_node_and_of_its_devices_are_told_in_one_line() -> None:
     document = {
-        "nvlink": {"version": 4, "switches": []},
+        "nvlink": {"version": 4, "multi_node": True},
         "device_defaults": {"features": {}, "fan": {"controls": None}, "mig": {"instances": [{"id": 1}]}},
         "devices": [{"index": 0, "mig": {"gpu_instances": [{"id": 1}]}}],
     }
-    said = "accepted, not served yet: nvlink.version, nvlink.switches, mig.gpu_instances, mig.instances; descriptive, asked for by no call: features"
+    said = "accepted, not served yet: nvlink.multi_node, mig.gpu_instances, mig.instances; descriptive, asked for by no call: features"
     assert str(kept.unserved(document)) == said
 
 
@@ -96,4 +96,4 @@ def test_the_tables_say_which_fields_handlers_in_c_read() -> None:
         if isinstance(entry, dict)
         for name in entry.get("reads", ())
     }
-    assert read == {name.replace(".", "_") for name in told if not name.startswith("system.")}
+    assert read == {name.replace(".", "_") for name in told if not name.startswith(("system.", "nvlink.node_"))}

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness.stores.schema.keys import NODE, Key
+from harness.stores.schema.keys import NODE, UCODES, Key, device_keys
 
+_OF_LINKS = (
+    "nvlink.version", "nvlink.nvle_enabled", "nvlink.defaults.counter_seed", "nvlink.defaults.error_rate", "nvlink_error.rate", "nvlink_error.links",
+    "nvlink_error.cleared", *(f"nvlink.firmware.{name}" for name in UCODES),
+)  # fmt: skip
 CONTEXT: dict[str, dict[str, Any]] = {
     "hostname": {"architecture": "blackwell"},
     "fan.max_speed_rpm": {"fan.speed_percent": "50"},
@@ -25,6 +29,14 @@ CONTEXT: dict[str, dict[str, Any]] = {
     "fabric.health_mask": {"fabric.state": "completed"},
     "fabric.health_summary": {"fabric.state": "completed"},
     "pcie_topology.root_complexes": {"pci.bus_id": "0000:07:00.0"},
+    "nvlink.low_power_threshold": {"architecture": "hopper", "nvlink.links_per_gpu": 4},
+    "nvlink.defaults.state": {"nvlink.links_per_gpu": 4},
+    "nvlink.switches": {"nvlink.links_per_gpu": 4},
+    "nvlink.bandwidth_per_link_mbps": {"nvlink.links_per_gpu": 4},
+    "nvlink.defaults.duty_cycle": {"nvlink.links_per_gpu": 4, "nvlink.bandwidth_per_link_mbps": 25000},
+    **{path: {"nvlink.links_per_gpu": 4} for path in _OF_LINKS},
+    "nvlink.bw_mode.mode": {"nvlink.bw_mode.scope": "device"},
+    "nvlink.bw_mode.supported": {"nvlink.bw_mode.scope": "device"},
     "pcie_topology.cores_per_numa": {
         "pci.bus_id": "0000:07:00.0",
         "pcie_topology.root_complexes": [{"id": "pci0000:00", "numa_node": 0, "devices": ["0000:07:00.0"]}],
@@ -63,14 +75,15 @@ _SAMPLES: dict[str, tuple[Any, Any]] = {
     "presets": ({1: {"percent_tmp_floor": 65.5, "ramp_up_rate_mw_per_s": 30000}}, {4: {"ramp_down_hysteresis_ms": 250}}),
     "mapping": ({"types": []}, {"instances": [{"type": "x"}]}),
     "mappings": ([], [{"profile": "1g.10gb"}]),
-    "anything": ([], {"0": []}),
     "features": ({"fp8_support": True}, {}),
     "cards": ([{"id": 0, "firmware_version": "1.2.3.4"}], []),
-    "bw_mode": ({"scope": "device", "supported": [0, 1], "mode": 0}, {"scope": "system"}),
-    "nvlink_firmware": ({"mse": "15:3:0"}, {"netir_dln": "0:10:0"}),
+    "bw_mode": (1, 3),
+    "bw_modes": ([0, 1], [1, 2]),
+    "link_threshold": (500, 700),
+    "instants": ([0, 5_000_000_000], [7]),
+    "device_links": ([[{"link": 0}]], [{"index": 0, "links": [{"link": 0}, {"link": 2, "state": "down"}]}]),
     "nvlinks": ([{"link": 0, "state": "active", "remote_device_type": "GPU", "remote_pci_bus_id": "0000:0F:00.0"}], []),
-    "nvlink_defaults": ({"duty_cycle": 0.05, "error_rate": 3}, {"state": "active", "counter_seed": 5}),
-    "switches": ([{"bdf": "0000:05:00.0", "uuid": "NVSwitch-0", "device_id": 0x22A310DE}], [{"bdf": "0000:06:00.0"}]),
+    "switches": ([{"bdf": "0000:05:00.0", "uuid": "NVSwitch-0", "device_id": 0x22A310DE}], []),
     "root_complexes": ([{"id": "pci0000:00", "numa_node": 0, "devices": ["0000:07:00.0"]}], []),
 }
 
@@ -99,9 +112,17 @@ def document(key: Key, value: Any, *, node: bool = False) -> dict[str, Any]:
     """A profile of one device that gives ``key``; ``node``: a key of the node."""
     beside = CONTEXT.get(key.path, {})
     found: dict[str, Any] = {"version": "1.0", "system": {"driver_version": "580.105.08"}}
-    if not node:
-        return {**found, "devices": [{"index": 0, **nested({**beside, key.path: value})}]}
-    of_node = {name: given for name, given in beside.items() if name in {known.path for known in NODE}}
-    for name, block in nested({**of_node, key.path: value}).items():
+    of_node = {name: given for name, given in beside.items() if name in {known.path for known in NODE} - set(device_keys())}
+    of_device = {name: given for name, given in beside.items() if name not in of_node}
+    (of_node if node else of_device)[key.path] = _VALUES.get(key.path, {}).get(str(value), value)
+    for name, block in nested(of_node).items():
         found[name] = {**found.get(name, {}), **block}
-    return {**found, "devices": [{"index": 0, **nested({name: given for name, given in beside.items() if name not in of_node})}]}
+    return {**found, "devices": [{"index": 0, **nested(of_device)}]}
+
+
+_VALUES = {
+    "nvlink.bw_mode.scope": {"one": "device", "two": "system"},
+    "nvlink.defaults.state": {"one": "active"},
+    **{f"nvlink.firmware.{name}": {"one": "15:3:0", "two": "36:2014:4784"} for name in UCODES},
+}
+"""What a text has to be to say something."""

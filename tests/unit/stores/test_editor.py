@@ -116,8 +116,8 @@ HEAD = {"version": "1", "system": {"driver_version": "550.1"}}
         {**HEAD, "sytem": {}}, {**HEAD, "format": 2}, {**HEAD, "devices": {}}, {**HEAD, "devices": [{}]}, {**HEAD, "devices": [{"index": "0"}]},
         {**HEAD, "device_defaults": {"architecture": "amper"}}, {**HEAD, "device_defaults": {"states": {"serial": "gone"}}},
         {**HEAD, "device_defaults": {"states": {"serail": "gpu_lost"}}}, {**HEAD, "clock": {"at": "yesterday"}},
-        {**HEAD, "device_defaults": {"power": {"smoothing": {"profiles": {5: {}}}}}}, {**HEAD, "nvlink": {"bw_mode": {}}},
-        {**HEAD, "nvlink": {"firmware": {"mse": "1.2.3"}}}, {**HEAD, "pcie_topology": {"root_complexes": [{"numa_node": 0}]}},
+        {**HEAD, "device_defaults": {"power": {"smoothing": {"profiles": {5: {}}}}}}, {**HEAD, "nvlink": {"bw_mode": {"mode": 256}}},
+        {**HEAD, "nvlink": {"firmware": {"sme": "1:2:3"}}}, {**HEAD, "pcie_topology": {"root_complexes": [{"numa_node": 0}]}},
     ],
 )  # fmt: skip
 def test_a_wrong_profile_is_refused_by_both(validators: dict[str, Any], document: dict[str, Any]) -> None:

@@ -50,4 +50,4 @@ def test_each_of_their_keys_is_read_by_a_call_or_named(foreign_configs: list[Pat
         given |= flat(node)
         dropped = [key for key in given if not any(readers.of_key(block) or block in told for block in blocks_of(key))]
         assert dropped == []
-        assert serving.unserved(path).startswith(f"{path}: accepted, not served yet: ")
+        assert serving.unserved(path).startswith(f"{path}: accepted, ")

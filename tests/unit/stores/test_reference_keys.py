@@ -101,7 +101,7 @@ def test_a_key_of_the_reference_is_one_of_the_schema(block: str, name: str) -> N
 UNITS = {
     "power.enforced_limit_mw": "mW",
     "clocks.sm_current": "MHz",
-    "nvlink.bandwidth_per_link_mbps": "Mbit/s",
+    "nvlink.bandwidth_per_link_mbps": "MB/s",
     "fan.max_speed_rpm": "rpm",
     "utilization.gpu": "%",
     "serial": "",
