@@ -179,7 +179,8 @@ def main(arguments: list[str]) -> int:
     """Try every program."""
     numbers = {name: FieldValue(0) for name, definition in tables.system_fields().items() if definition.type in tables.NUMBERS}
     spec = boards.spec(devices=[ranged(boards.device())])
-    spec = replace(spec, system=numbers | spec.system)
+    lists = {name: FieldValue((1, 2)) for name, definition in tables.system_fields().items() if definition.type == "u32list"}
+    spec = replace(spec, system=numbers | lists | spec.system)
     stores, said = reset(arguments[0], Path(arguments[1]), spec)
     sys.stdout.write(json.dumps([RESET, stores, [said] if said else []]) + "\n")
     for name, steps in tables.program_steps().items():

@@ -5,11 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import yaml
 
+from harness.stages import compile_nvlink
+from harness.stages.answers import inverting
+from harness.stages.answers.told import Told
+from harness.stores import profiles
 from harness.stores.schema import kept, links
 from harness.tables import linkids
+from mocklib.answers import Asked
 
-PEERS = {"devices": [{"index": 0, "pci": {"bus_id": "0000:01:00.0"}}, {"index": 1, "pci": {"bus_id": "0000:02:00.0"}}]}
+PEERS: dict[str, Any] = {"devices": [{"index": 0, "pci": {"bus_id": "0000:01:00.0"}}, {"index": 1, "pci": {"bus_id": "0000:02:00.0"}}]}
 
 
 def told(nvlink: dict[str, Any]) -> str:
@@ -65,3 +71,19 @@ def test_no_driver_has_two_of_them_under_one_number() -> None:
     for version in ((390,), (450,), (520,), (555,), (560,), (570,), (610,)):
         numbers = [number for answer in linkids.answers() if (number := answer.number(version)) is not None]
         assert len(numbers) == len(set(numbers))
+
+
+@pytest.mark.spec("Y14")
+def test_what_a_setter_wrote_is_turned_back_into_keys() -> None:
+    nvlink = {"links_per_gpu": 3, "bw_mode": {"scope": "device"}}
+    document = {"version": "1.0", "system": {"driver_version": "590.48.01"}, "device_defaults": {"architecture": "blackwell"}, "nvlink": nvlink,
+                "devices": [{"index": 0, "pci": {"bus_id": "0000:01:00.0"}}]}  # fmt: skip
+    profile = profiles.parse(yaml.safe_dump(document).encode(), "p.yaml")
+    [device] = compile_nvlink.of_node(profile.devices, (590, 48, 1))
+    wrote = {"nvlink.bw_mode.mode": 3, "nvlink.low_power_threshold": 700, "nvlink_error.cleared": (0, 0, 7, 2, 0, 0)}
+    told = {name: Told(name, Asked("setter", None, ()), value, 0) for name, value in wrote.items()}
+    made = inverting.settle(told, 0, device)
+    assert made.unheld == []
+    assert made.values["nvlink.bw_mode.mode"] == 3
+    assert made.values["nvlink.low_power_threshold"] == 700
+    assert made.values["nvlink_error.cleared"] == [0, 7 | 2 << 32]
