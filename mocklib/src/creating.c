@@ -96,6 +96,13 @@ enum nvp_found nvp_state_renew(enum nvp_found found)
     return found == NVP_NOTHING && nvp_state_create() ? nvp_state_bind() : found;
 }
 
+static long now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
 /* The lock file of the state, held, or -1 and a code: NO_PERMISSION where it cannot be written, TIMEOUT after a second of waiting. */
 int nvp_state_take_lock(nvmlReturn_t *code)
 {
@@ -105,9 +112,9 @@ int nvp_state_take_lock(nvmlReturn_t *code)
     *code = NVML_ERROR_NO_PERMISSION;
     if (lock < 0)
         return -1;
-    for (int waited = 0; flock(lock, LOCK_EX | LOCK_NB) != 0; waited++) {
+    for (const long end = now_ms() + LOCK_WAIT_MS; flock(lock, LOCK_EX | LOCK_NB) != 0;) { /* by the clock: on a busy machine a moment is long */
         const struct timespec moment = {0, 1000000};
-        if (waited >= LOCK_WAIT_MS) {
+        if (now_ms() >= end) {
             *code = NVML_ERROR_TIMEOUT;
             close(lock);
             return -1;
