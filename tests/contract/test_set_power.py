@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from harness.stores.schema import readers
 from mocklib.binding import Nvml
 from tests.contract import tuned
 from tests.contract.tuned import FUNCTION_NOT_FOUND, INVALID, NO_PERMISSION, NOT_SUPPORTED, SUCCESS
@@ -82,6 +83,13 @@ def test_a_limit_holds_for_every_process_and_without_a_place_to_write_it_nothing
 def test_power_management_is_enabled_or_else_it_is_disabled(serve: Serve, word: str, mode: int) -> None:
     nvml, handle = serve(tuned.spec({"power": {"management_mode": word}}))
     assert nvml.call("nvmlDeviceGetPowerManagementMode", handle).out["mode"] == mode
+
+
+@pytest.mark.spec("F01")
+def test_that_power_is_managed_is_said_and_asked_for_by_no_call() -> None:
+    said, other = (tuned.spec({"power": {**LIMITS, "management_supported": word}}).devices[0] for word in (True, False))
+    assert {name for name in said if said[name] != other[name]} == {"power.management_supported"}
+    assert readers.of_key("power.management_supported") == ()
 
 
 @pytest.mark.spec("F07", "F08")
