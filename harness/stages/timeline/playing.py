@@ -16,6 +16,9 @@ from mocklib.spec import FieldValue, ImageError, ImageSpec, Recorded, Track
 RAMP = 1
 Place = tuple[int, str]
 """GPU and field."""
+_BEHIND = {f"clocks.{domain}_current": f"clocks.unlocked.{domain}_mhz" for domain in ("graphics", "sm", "memory")}
+_BEHIND["fan.speed_percent"] = "fan.curve_percent"
+"""Reading -> the field that it follows again when a setter lets go of it, which moves as the reading does."""
 
 
 def play(line: TimeLine, spec: ImageSpec, start_ns: int, *, loop: bool, recording: Recording | None = None) -> ImageSpec:
@@ -37,7 +40,10 @@ def play(line: TimeLine, spec: ImageSpec, start_ns: int, *, loop: bool, recordin
     devices, tracks = _held([asked for asked, _ in calls], spec, routes), list(spec.tracks)
     for (gpu, name), samples in moving.items():
         devices[gpu][name] = FieldValue(samples[0], kind=2, rate=len(tracks))
+        if _BEHIND.get(name) in devices[gpu]:
+            devices[gpu][_BEHIND[name]] = devices[gpu][name]
         tracks.append(Track(samples, line.interval_ns, start_ns, loop))
+    moving.update({(gpu, _BEHIND[name]): samples for (gpu, name), samples in moving.items() if name in _BEHIND})
     for asked, readings in calls:
         if asked in kept or not _given(_Call(asked, readings), routes, moving):
             kept[asked] = _stepped(asked, readings, line, start_ns, loop)

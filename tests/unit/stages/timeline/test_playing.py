@@ -55,6 +55,13 @@ def test_a_number_that_is_a_field_becomes_its_track() -> None:
     }
 
 
+def test_what_a_reading_follows_again_when_a_setter_lets_go_of_it_moves_along() -> None:
+    spec = ImageSpec(devices=[{name: FieldValue(800) for name in ("clocks.sm_current", "clocks.unlocked.sm_mhz")}])
+    made = played((Asked("nvmlDeviceGetClockInfo", 0, (("type", 1),)), numbers("clock", 800, 900, 700)), spec=spec)
+    assert tracks(made) == dict.fromkeys(("clocks.sm_current", "clocks.unlocked.sm_mhz"), (800, 900, 700))
+    assert len(made.tracks) == 1
+
+
 def test_a_field_below_zero_moves_too() -> None:
     made = played((MARGIN, numbers("marginTempInfo.marginTemperature", -5, -6, 4)))
     assert tracks(made) == {"thermal.tlimit.margin_c": (-5, -6, 4)}
