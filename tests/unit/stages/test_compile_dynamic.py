@@ -111,7 +111,7 @@ def test_a_burst_follows_as_long_an_idle_time() -> None:
     assert (min(whole.samples) <= 25, max(whole.samples) >= 75, max(whole.samples) <= 100) == (True, True, True)
 
 
-@pytest.mark.spec("U06")
+@pytest.mark.spec("U06", "U08")
 def test_a_block_of_utilization_alone_leaves_temperature_and_power_alone() -> None:
     """The block of the reference's shipped profiles: 10 to 45 % of the GPU and 5 to 25 % of its memory, never 0."""
     block = dynamic("utilization", pattern="steady", gpu_min=10, gpu_max=45, memory_min=5, memory_max=25)
