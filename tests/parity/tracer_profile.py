@@ -7,7 +7,7 @@ Keys with few values (words, flags) get one of them; ``tracer_values`` takes the
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -120,7 +120,7 @@ def remove(device: dict[str, Any], path: str) -> None:
 
 
 def _value(key: keys.Key, gpu: int, number: int, numbers: Numbers, granule: int, few: tuple[int, ...]) -> Any:
-    made = {
+    made: dict[str, Callable[[], Any]] = {
         "word": lambda: [word for word, _ in key.words if word != "auto"][number % len([word for word, _ in key.words if word != "auto"])],
         "mode": lambda: ("disabled", "enabled")[number % 2],
         "flag": lambda: number % 2 == 1,
