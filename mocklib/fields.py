@@ -15,6 +15,8 @@ import yaml
 HERE = Path(__file__).resolve().parent
 TABLES = HERE / "tables"
 INCLUDE = HERE / "include"
+IMAGE_HEADERS = ("nvp_recorded.h", "nvp_image.h")
+"""What the structs of an image and a state stand in; the last includes the others."""
 FORMAT = 1
 TYPES = ("u64", "i64", "string", "bytes", "u32list", "clocktable", "processes", "accounted", "pages")
 NUMBERS = frozenset({"u64", "i64"})
@@ -255,6 +257,6 @@ def layout_word() -> int:
     """The 64-bit word image, state and library must agree on: structs, fields, functions and programs."""
     fields = [[(field.name, field.type, field.need, field.room, field.moves) for field in table.values()] for table in _tables()]
     text = json.dumps([fields, sorted(guarded()), list(since()), list(program_steps())]).encode()
-    headers = b"".join((INCLUDE / name).read_bytes() for name in ("nvp_image.h", "nvp_steps.h"))
+    headers = b"".join((INCLUDE / name).read_bytes() for name in (*IMAGE_HEADERS, "nvp_steps.h"))
     digest = hashlib.sha256(headers + text).digest()
     return int.from_bytes(digest[:8], "little")

@@ -11,10 +11,15 @@ import cffi
 from mocklib import fields as tables
 
 
+def _headers() -> str:
+    """nvp_image.h behind what it includes."""
+    return "".join((tables.INCLUDE / name).read_text(encoding="ascii") for name in tables.IMAGE_HEADERS)
+
+
 @functools.cache
 def structs() -> Any:
     """The structs of nvp_image.h."""
-    text = (tables.INCLUDE / "nvp_image.h").read_text(encoding="ascii")
+    text = _headers()
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     ffi = cffi.FFI()
     kept = [line for line in text.splitlines() if not line.startswith("#") or re.fullmatch(r"#define \w+ \d+ *", line)]  # sizes of arrays
@@ -25,7 +30,7 @@ def structs() -> Any:
 @functools.cache
 def constants() -> dict[str, int]:
     """The numeric macros of nvp_image.h."""
-    text = (tables.INCLUDE / "nvp_image.h").read_text(encoding="ascii")
+    text = _headers()
     return {name: int(number.rstrip("UL"), 0) for name, number in re.findall(r"#define (NVP_\w+) (0x[0-9a-f]+U?L*|\d+)\b", text)}
 
 
