@@ -29,7 +29,7 @@ def ask(name, **arguments):
 """
 NO_HANDLER = "nvmlDeviceGetVgpuMetadata"
 ANSWERS = (
-    Recorded(Asked("nvmlDeviceGetNvLinkRemoteDeviceType", 0, (("link", 0),)), Answer(3)),
+    Recorded(Asked("nvmlDeviceGetNvLinkUtilizationControl", 0, (("counter", 0), ("link", 0))), Answer(3)),
     Recorded(Asked("nvmlDeviceGetFieldValues", 0, (("fieldId", 9), ("scopeId", 0))), Answer(3)),
 )
 
@@ -52,12 +52,13 @@ def run(library_path: Path, tmp_path: Path, clean_environment: dict[str, str]) -
 
 
 def test_a_call_that_no_handler_or_field_stands_behind_is_counted(run: Run) -> None:
-    program = f"ask('{NO_HANDLER}'); ask('{NO_HANDLER}'); ask('nvmlDeviceGetNvLinkRemoteDeviceType', link=1); nvml.shutdown()"
-    assert run(program) == (["1 nvmlDeviceGetNvLinkRemoteDeviceType", f"2 {NO_HANDLER}"], "")
+    program = f"ask('{NO_HANDLER}'); ask('{NO_HANDLER}'); ask('nvmlDeviceGetNvLinkUtilizationControl', link=1, counter=0); nvml.shutdown()"
+    assert run(program) == (["1 nvmlDeviceGetNvLinkUtilizationControl", f"2 {NO_HANDLER}"], "")
 
 
 def test_what_is_known_to_be_unsupported_is_data(run: Run) -> None:
-    program = "ask('nvmlDeviceGetSerial'); ask('nvmlDeviceGetNvLinkRemoteDeviceType', link=0); nvml.field_values(device, [(9, 0)]); nvml.shutdown()"
+    asked = "ask('nvmlDeviceGetSerial'); ask('nvmlDeviceGetNvLinkUtilizationControl', link=0, counter=0)"
+    program = f"{asked}; nvml.field_values(device, [(9, 0)]); nvml.shutdown()"
     assert run(program) == ([], "")
 
 

@@ -14,8 +14,8 @@ from mocklib import calls
 from mocklib import fields as tables
 from tests.contract.test_getters import cases
 
-VALUE_BITS = {1: 32, 3: 64, 5: 32}
-"""nvmlValueType_t: unsigned int, unsigned long long, signed int."""
+VALUE_BITS = {0: 53, 1: 32, 3: 64, 5: 32}
+"""nvmlValueType_t: double, which holds whole numbers of 53 bits, unsigned int, unsigned long long, signed int."""
 SLOT_BITS = 32
 """What a slot of the private table writes a number as."""
 
