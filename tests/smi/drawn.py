@@ -16,7 +16,10 @@ MOST_GPUS = 16
 STATES = tuple(sorted(state.value for state in State if state.in_profile))
 GPU_STATES = tuple(sorted({state for state in STATES if State(state).code not in (None, 3)} | {State.GPU_LOST.value}))
 """Why a handle may not be given."""
-NOT_DRAWN = dict.fromkeys(("removed", "draining", "excluded"), "it hides the GPU, and no view would show what was drawn for it")
+NOT_DRAWN = {
+    **dict.fromkeys(("removed", "draining", "excluded"), "it hides the GPU, and no view would show what was drawn for it"),
+    **{key: "no view of the query prints it" for key in keys.device_keys() if key.startswith(("nvlink.", "nvlink_error."))},
+}
 """Keys that no profile is drawn with, and why."""
 NOT_WORDS: dict[str, tuple[str, str]] = {
     "virtualization.mode": ("host_vgpu", "nvidia-smi prints blocks of vGPU capabilities that no capture shows"),
