@@ -44,6 +44,7 @@ LEFT_OUT = {
     "retired_pages.double_bit_retirement": "another name of retired_pages.double_bit, which is traced",
     **{key: "masks readings, which are traced" for key in keys.device_keys() if key.startswith("dynamic_metrics.")},
     **{key: "has the GPU fail" for key in keys.device_keys() if key.startswith("failure.")},
+    **{key: "links are printed by the nvlink views alone" for key in keys.device_keys() if key.startswith(("nvlink.", "nvlink_error."))},
     "fabric.health_mask": "replaces the parts of fabric.health, which are traced",
     **dict.fromkeys(("removed", "draining", "excluded"), "hides the GPU"),
 }

@@ -50,6 +50,7 @@ CASES = [
          "module_power_readings/instant_power_draw": "N/A"}),
     Case("F09", f"performance_state: P8, {POWER}", {}, {f"{READINGS}/power_state": "P8"}),
     Case("F09", "performance_state: P8, power: {power_state: P2}", {}, {f"{READINGS}/power_state": "P2"}),
+    Case("F10", "power: {total_energy_consumption_mj: 123456789}", {f"{D}GetTotalEnergyConsumption": {"energy": 123456789}, "field 83": 123456789}),
     Case("F11", "", {f"{D}GetPowerSource": {"powerSource": 0}}),
     Case("F12", WORKLOAD, {CURRENT: 0}),
     Case("F12", "", {CURRENT: 3}, {"power_profiles/power_profile_requested_profiles": "N/A",
