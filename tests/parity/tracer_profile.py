@@ -39,7 +39,6 @@ LEFT_OUT = {
     "fan.controls": "moves the first fan's speed, which is traced",
     "power.smoothing.active_profile": "no view prints it",
     "power.smoothing.profiles": "no view prints them",
-    **{key: "no view of the query prints it" for key in keys.device_keys() if key.startswith(("nvlink.", "nvlink_error."))},
     "retired_pages.single_bit_retirement": "another name of retired_pages.single_bit, which is traced",
     "retired_pages.double_bit_retirement": "another name of retired_pages.double_bit, which is traced",
     **{key: "masks readings, which are traced" for key in keys.device_keys() if key.startswith("dynamic_metrics.")},
