@@ -75,7 +75,7 @@ def load(data: bytes | str, source: str, kind: str | None = None, *, texts: bool
     if len(data) > MAX_BYTES:
         raise InputError(f"{source}: {len(data)} bytes, more than the {MAX_BYTES} a document may have")
     try:
-        text = data.decode("utf-8") if isinstance(data, bytes) else data
+        text = (data if isinstance(data, bytes) else data.encode("utf-8", "surrogatepass")).decode("utf-8")
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise InputError(f"{source}:{line}: byte {error.start} is not UTF-8") from error

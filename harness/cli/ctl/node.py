@@ -8,7 +8,6 @@ import click
 
 from harness.cli.ctl import shared
 from harness.cli.ctl.shared import Call
-from harness.words.errors import UsageError
 
 
 @click.command("recipe")
@@ -42,8 +41,7 @@ def privilege(call: Call, who: str) -> None:
     from harness.stages.overriding import putting
     from mocklib import state
 
-    if call.gpu is not None:
-        raise UsageError("privilege: is of the node, it takes no --gpu")
+    call.of_node()
     node = call.node()
     if not call.dry_run:
         putting.ensure(node)
@@ -64,8 +62,7 @@ def clock(call: Call, wanted: tuple[str, ...]) -> None:
     from harness.stages.overriding import putting
     from mocklib import state
 
-    if call.gpu is not None:
-        raise UsageError("clock: is of the node, it takes no --gpu")
+    call.of_node()
     node, real_ns = call.node(), time.time_ns()
     if wanted:
         changed = clocking.change(wanted)

@@ -34,9 +34,9 @@ def set_(call: Call, pairs: tuple[str, ...]) -> None:
 
 
 @click.command("apply")
-@click.argument("path", metavar="[FILE]", required=False, type=click.Path())
+@click.argument("path", metavar="[FILE]", required=False, type=click.Path(), callback=options.named)
 @click.option("--watch", is_flag=True, help="Stay, and apply FILE again each time it changes.")
-@click.option("--interval", metavar="S", type=click.FloatRange(0.05, 3600), default=1.0, show_default=True, help="Seconds between looks.")
+@shared.interval
 @shared.command
 def apply(call: Call, path: str | None, interval: float, *, watch: bool) -> None:
     """Put the override document FILE ('-': standard input) in force, in place of every override there is; without FILE that of --file or
@@ -45,6 +45,7 @@ def apply(call: Call, path: str | None, interval: float, *, watch: bool) -> None
     Editing the document changes nothing until it is applied.  With --watch a document that cannot be read or is refused is told of, and what was in
     force stays; one that is taken away drops the overrides.
     """
+    call.of_node()
     node = call.node()
     source = Path(path) if path is not None else call.places().document.path
     if source is None:
@@ -71,10 +72,11 @@ def _given(source: Path) -> Overrides:
 
 
 @click.command("export")
-@click.argument("path", metavar="[FILE]", required=False, type=click.Path())
+@click.argument("path", metavar="[FILE]", required=False, type=click.Path(), callback=options.named)
 @shared.command
 def export(call: Call, path: str | None) -> None:
     """Write what is in force, by whomever it was set, as an override document: to FILE, else to standard output; apply puts it in force again."""
+    call.of_node()
     overrides = putting.overrides(call.node())
     text = document.json_of(overrides) if call.as_json else document.dump(overrides)
     if call.dry_run and path is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
+import math
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -30,6 +31,17 @@ _OPTIONS = (
     click.option("--dry-run", is_flag=True, default=None, help="Check and say what would be done; write nothing."),
     click.option("--json", "as_json", is_flag=True, default=None, help="Print the result as JSON."),
 )
+
+
+def _seconds(context: click.Context, option: click.Parameter, value: float) -> float:
+    """Refuses a number that is none, which lies in every range."""
+    if math.isnan(value):
+        raise click.BadParameter("nan is no number of seconds", context, option)
+    return value
+
+
+interval = click.option("--interval", metavar="S", type=click.FloatRange(0.05, 3600), callback=_seconds, default=1.0, show_default=True,
+                        help="Seconds between looks.")  # fmt: skip
 
 
 def options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -73,6 +85,11 @@ class Call:
         if self.gpu is None:
             raise UsageError(f"{self.command}: --gpu is missing: an index, a UUID or all")
         return node.target(self.gpu)
+
+    def of_node(self) -> None:
+        """UsageError for ``--gpu``: what the command does is of the whole node."""
+        if self.gpu is not None:
+            raise UsageError(f"{self.command}: is of the node, it takes no --gpu")
 
 
 def command(function: Callable[..., Any]) -> Callable[..., Any]:

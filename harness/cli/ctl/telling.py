@@ -43,7 +43,7 @@ def status(call: Call) -> None:
 
 
 @click.command("watch")
-@click.option("--interval", metavar="S", type=click.FloatRange(0.05, 3600), default=1.0, show_default=True, help="Seconds between looks.")
+@shared.interval
 @click.option("--count", metavar="N", type=click.IntRange(1), help="End after N looks (default: go on until Ctrl-C).")
 @shared.command
 def watch(call: Call, interval: float, count: int | None) -> None:
@@ -56,6 +56,7 @@ def watch(call: Call, interval: float, count: int | None) -> None:
     from harness.stages.render import serving
     from mocklib import binding
 
+    call.of_node()
     node = call.node()
     os.environ.update({"NVPARITY_IMAGE": str(call.places().image.path), "MOCK_NVML_STATE": str(node.state)})
     nvml = binding.open_library(serving.library())

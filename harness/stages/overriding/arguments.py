@@ -15,14 +15,16 @@ from harness.words.errors import UsageError, did_you_mean
 Changes = dict[str, Any]
 """Dotted key -> value; null takes the key or block away."""
 Values = Mapping[str, Any]
+_DIGITS = 40
+"""Longer numbers are not read: every range ends below them."""
 
 
 def whole(verb: str, text: str, least: int, most: int) -> int:
     """The whole number in ``text``; UsageError where it is none or outside ``least`` to ``most``."""
     body = text[1:] if text[:1] in ("-", "+") else text
-    if not (body.isascii() and body.isdigit() and len(body) < 20):
+    if not (body.isascii() and body.isdigit()):
         raise UsageError(f"{verb}: {text!r} is no whole number")
-    if not least <= int(text) <= most:
+    if len(body) > _DIGITS or not least <= int(text) <= most:
         raise UsageError(f"{verb}: {text} is outside {least} to {most}")
     return int(text)
 
@@ -88,10 +90,14 @@ def pairs(given: Sequence[str]) -> Tree:
         steps = path.split(".", 1) if path.startswith(f"{merging.STATES}.") else path.split(".")
         if not equals or not all(steps):
             raise UsageError(f"set: {pair!r} is no KEY=VALUE, as in thermal.temperature_gpu_c=85")
+        if len(steps) > strictyaml.MAX_DEPTH:
+            raise UsageError(f"set: {path[:40]}...: nested deeper than {strictyaml.MAX_DEPTH} levels")
         if not text.strip():
             raise UsageError(f"set: {path} has no value; {path}=null takes it away")
         value = strictyaml.load(text, f"set: {path}").value
         for step in reversed(steps):
             value = {step: value}
+        if refused := document.states_refused(value):
+            raise UsageError(f"set: {refused}")
         made = merging.merge(made, document.numbered(value))
     return made

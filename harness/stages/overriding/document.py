@@ -122,10 +122,21 @@ def _bucket(document: strictyaml.Document, path: tuple[str | int, ...], value: A
     for key in NOT_OF_A_BUCKET:
         if key in value:
             raise InputError(f"{document.where((*path, key))}: {name}.{key}: is of the profile and cannot be overridden")
+    if refused := states_refused(value):
+        raise InputError(f"{document.where((*path, merging.STATES))}: {name}.{refused}")
     made: Tree = numbered(value)
-    if not isinstance(made.get(merging.STATES), dict | None):
-        raise InputError(f"{document.where((*path, merging.STATES))}: {name}.states is a mapping of key to state")
     return made
+
+
+def states_refused(bucket: Mapping[Any, Any]) -> str | None:
+    """What is wrong with the ``states`` of a bucket, which is a mapping of dotted key to state; None where nothing is.  Whether there are such keys
+    and states is checked over a profile (``checking``).
+    """
+    states = bucket.get(merging.STATES)
+    if not isinstance(states, dict | None):
+        return "states is a mapping of key to state"
+    odd = next((key for key in states or {} if not isinstance(key, str) or _INDEX.fullmatch(key)), None)
+    return None if odd is None else f"states.{odd}: a key is text"
 
 
 def numbered(value: Any) -> Any:
@@ -183,6 +194,8 @@ def of_json(data: bytes, source: str) -> Tree:
         raise InputError(f"{source}: the overrides in it cannot be read: {error}") from error
     if not isinstance(value, dict):
         raise InputError(f"{source}: the overrides in it are no mapping")
+    if refused := states_refused(value):
+        raise InputError(f"{source}: the overrides in it cannot be read: {refused}")
     made: Tree = numbered(value)
     return made
 

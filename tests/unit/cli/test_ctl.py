@@ -134,6 +134,23 @@ REFUSED = [
     (["clock", "stop"], "clock: no 'stop'", ()),
     (["clock", "freeze", "--gpu", "0"], "clock: is of the node", ()),
     (["privilege", "king"], "is not one of", ()),
+    (["temp", "9" * 5000, "--gpu", "0"], "is outside 0 to 200", ("X04",)),
+    (["pstate", "9" * 30, "--gpu", "0"], "is outside 0 to 15", ("X10",)),
+    (["set", "states.3=gpu_lost", "--gpu", "0"], "states.3: a key is text", ("X14",)),
+    (["set", "states={3: gpu_lost}", "--gpu", "0"], "states.3: a key is text", ("X14",)),
+    (["set", "states=gpu_lost", "--gpu", "0"], "states is a mapping of key to state", ("X14",)),
+    (["set", "states=[1]", "--gpu", "all"], "states is a mapping of key to state", ("X14",)),
+    (["set", "states.name=[1]", "--gpu", "0"], "states.name", ("X14",)),
+    (["set", ".".join("a" * 1000) + "=1", "--gpu", "0"], "nested deeper than 64 levels", ("X14",)),
+    (["set", "serial=\udcff", "--gpu", "0"], "set: serial:1: byte 0 is not UTF-8", ("X14",)),
+    (["set", "serial=\ud800", "--gpu", "0"], "set: serial:1: byte 0 is not UTF-8", ("X14",)),
+    (["apply", "x", "--gpu", "0"], "apply: is of the node, it takes no --gpu", ()),
+    (["export", "--gpu", "all"], "export: is of the node, it takes no --gpu", ()),
+    (["watch", "--count", "1", "--gpu", "9"], "watch: is of the node, it takes no --gpu", ()),
+    (["apply", ""], "an empty name", ()),
+    (["export", ""], "an empty name", ()),
+    (["apply", "--watch", "--interval", "nan", "x"], "nan is no number of seconds", ()),
+    (["watch", "--interval", "nan"], "nan is no number of seconds", ()),
 ]
 
 

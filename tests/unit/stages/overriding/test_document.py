@@ -34,6 +34,8 @@ def test_a_document_has_a_version_a_bucket_for_all_and_one_a_gpu() -> None:
         ("version: 1\ndevices:\n  -1: {}\n", "x.yaml:3: devices.-1: -1 is no index of a GPU (0 to 1023)"),
         ('version: 1\ndevices:\n  1: {}\n  "1": {}\n', "x.yaml:4: devices.1 is given twice"),
         ("version: 1\nall:\n  states: 5\n", "x.yaml:3: all.states is a mapping of key to state"),
+        ("version: 1\nall:\n  states: {3: gpu_lost}\n", "x.yaml:3: all.states.3: a key is text"),
+        ('version: 1\ndevices:\n  "0": {states: {"3": gpu_lost}}\n', "x.yaml:3: devices.0.states.3: a key is text"),
         ("version: 1\nnode:\n  system: {init_statu: 9}\n",
          "x.yaml:3: node: unknown key 'system.init_statu' (did you mean 'system.init_status'?); of the node may be overridden system.init_status"),
         ("version: 1\nall:\n  index: 5\n", "x.yaml:3: all.index: is of the profile and cannot be overridden"),
@@ -81,3 +83,9 @@ def test_presets_are_numbers_in_whatever_spelling() -> None:
 def test_a_states_text_that_is_none_is_refused(data: bytes) -> None:
     with pytest.raises(InputError, match="the overrides in it"):
         document.of_json(data, "node.state")
+
+
+@pytest.mark.parametrize("text", [b'{"states": {"3": "gpu_lost"}}', b'{"states": [1]}', b'{"states": "gpu_lost"}'])
+def test_states_of_a_states_text_that_are_none_are_refused(text: bytes) -> None:
+    with pytest.raises(InputError, match=r"x: the overrides in it cannot be read: states"):
+        document.of_json(text, "x")
