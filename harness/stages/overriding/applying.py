@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,7 +17,7 @@ Stamp = tuple[int, int, int] | None
 def read(path: Path) -> Overrides:
     """The document in ``path``; MissingError where it cannot be read, InputError for what is no document."""
     try:
-        with path.open("rb"):
+        with path.open("rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)):  # a pipe that nobody writes is no wait
             pass
     except OSError as error:
         raise MissingError(f"{path}: cannot be read: {error.strerror}") from error

@@ -166,13 +166,13 @@ def test_compile_refuses_a_profile_with_every_error_named(tmp_path: Path, capsys
 @pytest.fixture
 def unserved(tmp_path: Path) -> Path:
     path = tmp_path / "p.yaml"
-    keys = "devices: [{index: 0, mig: {gpu_instances: [{id: 1}]}}]\nnvlink: {version: 3}\n"
+    keys = "devices: [{index: 0, mig: {gpu_instances: [{id: 1}]}}]\nnvlink: {multi_node: true}\n"
     path.write_text("version: '1.0'\nsystem: {driver_version: '470.74'}\n" + keys)
     return path
 
 
 def test_compile_and_run_name_the_keys_that_are_not_served_each_time(unserved: Path, capfd: pytest.CaptureFixture[str]):
-    line = f"nvparity: {unserved}: accepted, not served yet: nvlink.version, mig.gpu_instances\n"
+    line = f"nvparity: {unserved}: accepted, not served yet: nvlink.multi_node, mig.gpu_instances\n"
     for _ in range(2):
         assert run("compile", str(unserved)) == 0
         assert capfd.readouterr() == (f"{unserved.with_suffix('.nvpimg')}\n", line)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -70,3 +71,10 @@ def test_a_document_that_is_not_there_or_no_file_cannot_be_read(tmp_path: Path) 
     for path in (tmp_path / "none.yaml", tmp_path):
         with pytest.raises((MissingError, InputError), match="cannot be read"):
             applying.read(path)
+
+
+def test_a_pipe_that_nobody_writes_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "doc.yaml")
+    with pytest.raises(InputError, match=r"doc\.yaml: is no regular file"):
+        applying.read(tmp_path / "doc.yaml")
+    assert [type(outcome) for outcome in outcomes(tmp_path / "doc.yaml", [""], print)] == [InputError]
