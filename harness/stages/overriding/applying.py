@@ -17,8 +17,7 @@ Stamp = tuple[int, int, int] | None
 def read(path: Path) -> Overrides:
     """The document in ``path``; MissingError where it cannot be read, InputError for what is no document."""
     try:
-        with path.open("rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)):  # a pipe that nobody writes is no wait
-            pass
+        os.close(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK))  # a pipe that nobody writes is no wait
     except OSError as error:
         raise MissingError(f"{path}: cannot be read: {error.strerror}") from error
     return document.load(strictyaml.read_file(path), str(path))
