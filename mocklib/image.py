@@ -191,6 +191,8 @@ def known_by(path: Path) -> tuple[int, int] | None:
     """What a state says of the image it is of, checksum and size, from the head of the file at ``path``; None where that is no image."""
     ffi = structs()
     try:
+        if not path.is_file():  # to open a pipe is to wait for who writes it
+            return None
         with path.open("rb") as file:
             data = file.read(ffi.sizeof("struct nvp_image"))
     except OSError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 from collections.abc import Callable
@@ -238,3 +239,15 @@ def test_run_as_user_takes_roots_rights(run: Run, profile: Path, tmp_path: Path,
     assert state.read(place).node.head.privilege == code
     assert run("ctl", "--state", place, "privilege", "root")[0] == 0
     assert state.read(place).node.head.privilege == 0
+
+
+@pytest.mark.parametrize("words", [["--file"], ["--state"]])
+def test_a_pipe_where_an_image_may_be_is_none_and_no_wait(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    monkeypatch.setenv("NVPARITY_IMAGE", str(pipe))
+    named = pipe if words == ["--file"] else tmp_path / "pipe.nvpstate"  # beside each of them an image is looked for under the pipe's name
+    status, out, err = run("ctl", *words, named, "temp", "41", "--gpu", "0")
+    assert (status, out) == (1, "")
+    assert "no image to work on" in err
+    assert list(tmp_path.iterdir()) == [pipe]
