@@ -16,9 +16,23 @@ MOST_GPUS = 16
 STATES = tuple(sorted(state.value for state in State if state.in_profile))
 GPU_STATES = tuple(sorted({state for state in STATES if State(state).code not in (None, 3)} | {State.GPU_LOST.value}))
 """Why a handle may not be given."""
+NOT_DRAWN_FROM = {
+    "nvlink.": "no view of the query prints it",
+    "nvlink_error.": "no view of the query prints it",
+    "dynamic_metrics.": "takes the place of readings, which are drawn",
+    "failure.": "has the GPU fail while it is printed",
+    "fan.controls": "takes the place of the fan's speed, which is drawn",
+    "power.smoothing.active_profile": "no view prints it",
+    "power.smoothing.profiles": "no view prints it",
+    "encoder_stats.sessions": "no view prints it",
+    "fbc_stats.sessions": "no view prints it",
+    "gpm.": "no view of the query prints it",
+    "clocks.offsets.graphics.set_mhz": "no view prints it",
+    "clocks.offsets.memory.set_mhz": "no view prints it",
+}
 NOT_DRAWN = {
     **dict.fromkeys(("removed", "draining", "excluded"), "it hides the GPU, and no view would show what was drawn for it"),
-    **{key: "no view of the query prints it" for key in keys.device_keys() if key.startswith(("nvlink.", "nvlink_error."))},
+    **{key: why for key in keys.device_keys() for start, why in NOT_DRAWN_FROM.items() if key.startswith(start)},
 }
 """Keys that no profile is drawn with, and why."""
 NOT_WORDS: dict[str, tuple[str, str]] = {

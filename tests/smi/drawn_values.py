@@ -118,6 +118,7 @@ def value(random: Random, key: Key) -> Any:
         "int": lambda: number(random, *key.limits),
         "text": lambda: text(random),
         "word": lambda: _word(random, key),
+        "mode": lambda: _word(random, key),
         "flag": lambda: bool(random.randrange(2)),
         "health_flag": lambda: bool(random.randrange(2)),
         "hex": lambda: hexadecimal(random),

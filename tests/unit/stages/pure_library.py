@@ -142,7 +142,8 @@ class PureLibrary:
 
     def _accounting_pids(self, device: int, _: dict[str, Any]) -> Answer:
         code, listed = self._field("accounting.processes", device)
-        return Answer(code, {} if code else {"pids": [process.pid for process in listed]})
+        off = self._field("accounting.mode", device) == (0, 0)
+        return Answer(code, {} if code else {"pids": [] if off else [process.pid for process in listed]})
 
     def _bridge_chip(self, device: int, _: dict[str, Any]) -> Answer:
         code, kind = self._field("bridge_chip.type", device)

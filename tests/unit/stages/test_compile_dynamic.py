@@ -83,7 +83,8 @@ def test_all_readings_of_the_draw_that_the_board_has_are_one() -> None:
     given = {"power.current_draw_mw": 1, "power.average_draw_mw": 2, **dynamic("power", base_mw=250_000, variance_mw=50_000)}
     made = spec(given)
     assert track(made, "power.current_draw_mw").samples == track(made, "power.average_draw_mw").samples
-    assert made.devices[0]["power.instant_draw_mw"] == FieldValue(status=3)
+    assert track(made, "power.current_draw_mw").samples == track(made, "power.instant_draw_mw").samples
+    assert made.devices[0]["power.module.average_draw_mw"] == FieldValue(status=3)
 
 
 @pytest.mark.spec("U04")

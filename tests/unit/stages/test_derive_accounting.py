@@ -58,10 +58,10 @@ def test_a_process_without_a_record_is_not_accounted_for(made):
     assert [record.pid for record in served] == [9]
 
 
-def test_without_accounting_no_process_is_marked(made):
+def test_without_accounting_no_process_is_marked_and_the_library_has_those_running_for_when_it_is_turned_on(made):
     _, values, served = made([(9, 50)], [], mode="Disabled")
     assert "accounted" not in values["processes"][0]
-    assert served == ()
+    assert [(record.pid, record.running) for record in served] == [(9, True)]
 
 
 @pytest.mark.parametrize(
