@@ -19,7 +19,7 @@ LOCK_WAIT_S = 1.0
 PAGE = 4096
 FEW = 64
 """Devices whose records get the larger room (src/creating.c says the same)."""
-LARGER_ROOM = 1 << 20
+LARGER_ROOM = 1 << 18
 SMALLER_ROOM = 1 << 16
 
 

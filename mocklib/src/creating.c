@@ -11,7 +11,7 @@
 #define LOCK_WAIT_MS 1000
 #define PAGE 4096ULL
 #define FEW 64 /* devices whose records get the larger room */
-#define LARGER_ROOM (1ULL << 20)
+#define LARGER_ROOM (1ULL << 18)
 #define SMALLER_ROOM (1ULL << 16)
 
 static uint64_t larger(uint64_t a, uint64_t b)

@@ -105,7 +105,7 @@ class Pairs:
             devices = [_aged(held) for held in own.devices] if branch in drawn.STALE else own.devices
             nvml = FieldValue(f"{int(str(cuda.value)) // 1000}.{self.versions[branch]}")
             system = {**empty.system, CUDA: cuda, "system.nvml_version": nvml}
-            served = replace(own, system=system, devices=devices, field_ids=empty.field_ids, slots=empty.slots)
+            served = replace(own, system=system, devices=devices, field_ids=empty.field_ids, link_ids=empty.link_ids, slots=empty.slots)
             yield branch, replace(served, gates=empty.gates, entries=empty.entries)
 
     def differences(
