@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mocklib import fields as tables
-from tests.parity import expect_calls, expect_reference, expect_topology, expect_tuning
+from tests.parity import expect_calls, expect_events, expect_reference, expect_topology, expect_tuning
 from tests.parity.expect_reference import CODES, NOTHING, Flat, Held, since
 
 WHOLE_NOT = frozenset({"pci", "platform", "states"})
@@ -191,6 +191,7 @@ DEFAULTS: dict[str, Callable[[Flat], Any]] = {
         "remapped_rows.uncorrectable_inactive", "fabric.status", "fabric.clique_id")},
     "remapped_rows.pending": _only("remapped_rows.", False),
     "remapped_rows.failure_occurred": _only("remapped_rows.", False),
+    **expect_events.DEFAULTS,
     "board_id": _board_id,
     "c2c_mode": lambda values: "enabled" if values.get("nvlink.c2c_enabled") else None,
     "retired_pages.single_bit": _copied("retired_pages.single_bit_retirement"),
@@ -344,6 +345,7 @@ DERIVED: dict[str, Callable[[Flat, Flat], Held]] = {
     "power_usage": _draw,
     **expect_reference.DERIVED,
     **expect_tuning.DERIVED,
+    **expect_events.DERIVED,
     **expect_topology.DERIVED,
     "supported_clocks": _clocks,
     "fabric_health_mask": _health_mask,

@@ -58,7 +58,7 @@ def _offered(values: Flat, _states: Flat) -> Held:
 
 
 def _hostname(values: Flat, _states: Flat) -> Held:
-    return (0, values["hostname"]) if "hostname" in values and since(values, "blackwell") else NOTHING
+    return (0, values.get("hostname") or "") if since(values, "blackwell") else NOTHING
 
 
 def _shares(values: Flat, states: Flat) -> Held:

@@ -23,7 +23,7 @@ from harness.tables import drivers
 from harness.words.errors import InputError
 from mocklib import image, state
 from mocklib.spec import Absence, FieldValue, ImageSpec
-from tests.parity import expect_calls, expect_fields, mutations_points, proved, tracer_values
+from tests.parity import expect_calls, expect_events, expect_fields, mutations_points, proved, tracer_values
 from tests.parity.expect import Wanted, findings
 from tests.parity.expect_model import Model
 from tests.parity.mutations_board import BOARDS, ROOT, Board, board, found, shaped, state_texts, told
@@ -125,7 +125,9 @@ def worked_out(own: Board, document: dict[str, Any]) -> ImageSpec:
     devices, modes, absences = [], [], []
     for values, states in expect_fields.devices(document):
         held = expect_fields.fields(values, states)
-        devices.append({name: FieldValue(status=code) if code else FieldValue(shaped(name, value)) for name, (code, value) in held.items()})
+        made = {name: FieldValue(status=code) if code else FieldValue(shaped(name, value)) for name, (code, value) in held.items()}
+        moving = expect_events.rates(values, held)
+        devices.append(made | {name: replace(made[name], kind=1, rate=rate) for name, rate in moving.items()})
         modes.append(expect_fields.modes(values, states))
         absences.append(Absence(*expect_fields.absence(states)))
     system = document["system"]

@@ -27,7 +27,7 @@ from tests.parity.expect_model import Leaf, Model
 from tests.parity.expect_sources import asked, printed_rows, route_of, shown, unknown_handlers
 from tests.parity.mutations_board import ROOT, shaped
 from tests.parity.mutations_library import Served, clock, differences
-from tests.parity.tracer_unshown import ONLY_CALLED, ONLY_GATES, ONLY_HANDLED, OTHER_VIEWS, UNANSWERED
+from tests.parity.tracer_unshown import INJECTED, LINKS, ONLY_CALLED, ONLY_GATES, ONLY_HANDLED, OTHER_VIEWS, TUNED, UNANSWERED
 from tests.parity.tracer_values import CODES, Variant
 
 TREE = drivers.load(ROOT)
@@ -272,7 +272,7 @@ def test_every_field_of_the_image_is_shown_by_a_row_of_some_driver_or_named_here
         for row in printed_rows(driver):
             reached |= shown(driver, row)
             gates |= asked(driver, row)
-    assert set(tables.device_fields()) - reached == ONLY_CALLED | ONLY_HANDLED | ONLY_GATES | OTHER_VIEWS | UNANSWERED
+    assert set(tables.device_fields()) - reached == ONLY_CALLED | ONLY_HANDLED | ONLY_GATES | OTHER_VIEWS | UNANSWERED | LINKS | TUNED | INJECTED
     assert gates >= ONLY_GATES
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from mocklib import fields
+
 ONLY_CALLED = frozenset((
     "bar1_memory.free_bytes", "clocks_throttle_reasons.supported_mask", "compute_capability.major", "compute_capability.minor", "ecc.default_mode",
     "fan.count", "gsp_firmware.default_mode", "gsp_firmware.mode", "memory.memory_bus_width",
@@ -17,6 +19,15 @@ ONLY_HANDLED = frozenset((
     "topology.cpus", "topology.default_level", "topology.numa_node", "topology.root",
 ))  # fmt: skip
 """The same for functions written in C; ``tests/contract`` calls them."""
+LINKS = frozenset(name for name in fields.device_fields() if name.startswith(("nvlink.", "nvlink_error.")))
+"""What the `nvlink` views and their calls read; ``tests/contract/test_nvlink*`` and ``tests/smi/test_nvlink`` ask them."""
+TUNED = frozenset(
+    name for name in fields.device_fields()
+    if name.startswith(("clocks.envelope.", "clocks.locked_", "clocks.unlocked.", "power.smoothing.")) and name != "power.smoothing.enabled"
+) | {"clocks.monitor_faults", "fan.curve_percent", "fan.duties", "fan.max_speed_rpm", "fan.policies", "power.workload_profiles.offered"}  # fmt: skip
+"""What setters write and go back to, and what power smoothing answers by field ids that no element asks; ``tests/contract/test_set_*`` ask them."""
+INJECTED = frozenset(name for name in fields.device_fields() if name.startswith("failure."))
+"""What an injector of failures is made of: no call reads it; ``tests/contract/test_failing`` holds it."""
 ONLY_GATES = frozenset(("processes.graphics_listed",))
 """Fields that no element shows and a gate asks: what is printed hangs on them."""
 OTHER_VIEWS = frozenset(("monitoring",))
