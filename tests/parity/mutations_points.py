@@ -139,6 +139,7 @@ _OTHER: Mapping[str, Any] = {
     "uint": _number,
     "int": _number,
     "word": _word,
+    "mode": _word,
     "flag": lambda random, _known, value: random.random() < 0.5 if value is None else not value,
     "health_flag": lambda random, _known, value: random.random() < 0.5 if value is None else not value,
     "text": _text,
