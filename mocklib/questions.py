@@ -191,7 +191,7 @@ class _Reader:
             return
         members = dict(calls.ffi().typeof(actual).fields)
         if not versions and "version" in members:
-            self.given.setdefault(f"{name}.version", 0)
+            self.given.setdefault(f"{name}.version", calls.signatures().PLAIN_VERSIONS.get(own, 0))
         listed = members[calls.STRUCT_LISTS[actual][1]].offset if actual in calls.STRUCT_LISTS else None
         for offset in pointers(calls.ffi().typeof(actual)):
             if offset != listed:
