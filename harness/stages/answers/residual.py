@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mocklib.answers import Asked, Recording
     from mocklib.binding import Answer
 
+STILL = {"mode": "frozen", "at": "1970-01-01T00:00:01Z"}
 NAMED = 8
 """Calls that an error names; the rest are counted."""
 
@@ -49,15 +50,21 @@ def settle(profile: str, recording: Recording, space: Workspace) -> Settled:
     document = strictyaml.load(profile, "profile", "profile").value
     bare = _spelled(document)
     text = profiles.dump(bare)
-    served = replaying.record_mock(text, space)
+    served = replaying.record_mock(_still(bare), space)
     left = {asked: answer for asked, answer in recording.items() if served.get(asked) != answer}
     if left:
-        text = profiles.dump(_with(bare, left, text))
-        served = replaying.record_mock(text, space)
+        whole = _with(bare, left, text)
+        text = profiles.dump(whole)
+        served = replaying.record_mock(_still(whole), space)
     wrong = [asked for asked, answer in recording.items() if asked in served and served[asked] != answer]
     if wrong:
         raise InputError(f"the mock of the profile cannot give {len(wrong)} answers of the recording: {_told(wrong, recording, served)}")
     return Settled(text, len(recording) - len(left), Counter(asked.function for asked in left))
+
+
+def _still(document: dict[str, Any]) -> str:
+    """The text of a profile at an instant: what counts with time would have moved on since the recording."""
+    return profiles.dump({**document, "clock": document.get("clock") or STILL})
 
 
 def _told(wrong: list[Asked], recording: Recording, served: Recording) -> str:
