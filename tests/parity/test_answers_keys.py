@@ -28,6 +28,7 @@ FIELD_OF = {
 """Key that has another name than the field that answers it."""
 UNMODELLED = {"geforce-gtx-1070-x2_384.66_4", "p100-pcie-12gb-x2_375.66"}
 """Captures whose profile keeps readings that no call gives back (totals of ECC counters with ECC off; one member of a struct without the other)."""
+DRAW = "power.current_draw_mw"
 
 
 def answered(key: str, told: dict[str, Told]) -> Told | None:
@@ -61,8 +62,10 @@ def test_keys_of_answers_are_the_profiles_own(name: str) -> None:
             for key, value in own.values.items()
             if (said := answered(key, asked)) is not None and again.values.get(key) != value and not excused(said, own)
         }
-        assert wrong == {}
         served, given = compile_device.device_fields(own, index), compile_device.device_fields(again, index)
+        if served[DRAW] == given[DRAW]:  # the one draw of a board comes back as its mean and its instant
+            wrong.pop(DRAW, None)
+        assert wrong == {}
         assert {key for key, said in asked.items() if not excused(said, own) and served[key].status != given[key].status} == set()
 
 
