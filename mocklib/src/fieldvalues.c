@@ -18,11 +18,12 @@ static NVP_INLINE const struct nvp_field_id *row_of(unsigned int id, unsigned in
     return NULL;
 }
 
-/* What a field id answers, by itself. */
+/* What a field id answers, by itself: of the device, or of the link that the scope names. */
 nvmlReturn_t nvp_field_value(const struct nvp_device *device, unsigned int id, unsigned int scope, uint64_t *value)
 {
     const struct nvp_field_id *row = row_of(id, scope);
-    return row ? nvp_number(device, row->field, value) : NVML_ERROR_NOT_SUPPORTED;
+    unsigned int type;
+    return row ? nvp_number(device, row->field, value) : nvp_link_field(device, id, scope, &type, value);
 }
 
 /* A number in the union by its value type; what the type does not cover is zero, so that a caller who reads a wider member sees no garbage. */

@@ -85,12 +85,12 @@ static uint64_t reading(const struct nvp_device *device, unsigned int id)
     return code == NVML_SUCCESS ? value & ~REFUSED : REFUSED | code;
 }
 
-/* What went through a link in KiB: the field id of the header, whose scope is the link. */
+/* What went through a link in KiB: the field id of the header, whose scope is the link; a metric of a link that no board has is not supported (U13). */
 static uint64_t link_kib(const struct nvp_device *device, unsigned int id, unsigned int link)
 {
     uint64_t value;
     const nvmlReturn_t code = nvp_field_value(device, id, link, &value);
-    return code == NVML_SUCCESS ? value & ~REFUSED : REFUSED | code;
+    return code == NVML_SUCCESS ? value & ~REFUSED : REFUSED | (code == NVML_ERROR_INVALID_ARGUMENT ? NVML_ERROR_NOT_SUPPORTED : code);
 }
 
 nvmlReturn_t nvp_h_gpm_sample_get(const struct nvp_device *device, nvmlGpmSample_t handle)

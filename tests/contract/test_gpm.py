@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mocklib.image import FieldId, FieldValue, Track
-from tests.contract import boards
+from mocklib import image, state
+from mocklib.image import Clock, FieldId, FieldValue, Track
+from tests.contract import boards, nvlinks
 
 Serve = Callable[..., Any]
 SECOND = 1_000_000_000
@@ -96,6 +98,31 @@ def test_links_are_the_difference_of_their_counters_by_the_time_whatever_the_ord
     assert {number: value for number, (code, value) in found.items() if code == 0} == {60: 1026, 61: 1, 62: 2, 63: 1, 64: 1024, 1: 90}
     assert {number for number, (code, _) in found.items() if code == 3} == {65, 97, 212}
     assert gpm.metrics(second, first, ids) == found
+
+
+@pytest.mark.spec("U13", "S34")
+def test_links_of_a_profile_carry_what_their_own_counters_say(serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fields 138 and 139, KiB of data: half of 2048 MB/s for each of two links; a third is down, the board has no fourth."""
+    given = {"links_per_gpu": 3, "bandwidth_per_link_mbps": 2048, "links": [{"link": 2, "state": "down"}]}
+    spec, held = nvlinks.spec({**given, "defaults": {"duty_cycle": 0.5, "state": "up"}}), tmp_path / "node.state"
+    state.create(held, image.pack(spec))
+    monkeypatch.setenv("MOCK_NVML_STATE", str(held))
+    nvml, handle = serve(spec)
+    gpm = Gpm(nvml)
+
+    def at(seconds: int) -> tuple[Any, list[int]]:
+        state.set_clock(held, Clock("frozen", spec.clock.at_ns + seconds * SECOND))
+        answers = nvml.field_values(handle, [(number, scope) for scope in (0, 1) for number in (139, 138)])
+        return gpm.filled(handle), [answer.value for answer in answers]
+
+    (first, before), (second, after) = at(3), at(11)
+    counted = [(later - sooner) / 8 / 1024 for sooner, later in zip(before, after, strict=True)]
+    assert counted == [1_024_000_000 / 2**20] * 4
+    found = gpm.metrics(first, second, [*range(62, 70), 97, 212, 60, 61])
+    assert {number: value for number, (code, value) in found.items() if code == 0} == {
+        **dict(zip(range(62, 66), counted, strict=True)), 60: counted[0] + counted[2], 61: counted[1] + counted[3],
+    }  # fmt: skip
+    assert {number for number, (code, _) in found.items() if code == 3} == {66, 67, 68, 69, 97, 212}
 
 
 def test_nothing_went_through_a_link_between_samples_of_one_instant(serve: Serve) -> None:
