@@ -221,11 +221,14 @@ def _clock_members(clock: Clock) -> dict[str, int]:
             "clock_scale_ppm": round(clock.scale * 1_000_000)}  # fmt: skip
 
 
-def _edit_node(path: Path, **members: int) -> None:
+def _edit_node(path: Path | Writing, **members: int) -> None:
     """Change numbers in the head of the node's record, as one change."""
-    with writing(path) as held:
-        held.record(None)
-        held.opened.publish(0, _edited(held.bytes_of(None), **members))
+    if not isinstance(path, Writing):
+        with writing(path) as held:
+            _edit_node(held, **members)
+        return
+    path.record(None)
+    path.opened.publish(0, _edited(path.bytes_of(None), **members))
 
 
 def set_clock(path: Path, clock: Clock, epoch_ns: int | None = None) -> None:
@@ -257,8 +260,8 @@ def set_privilege(path: Path, user: bool) -> None:
     _edit_node(path, privilege=constants()["NVP_USER" if user else "NVP_ROOT"])
 
 
-def set_seed(path: Path, seed: int) -> None:
-    """What random choices of the state go by."""
+def set_seed(path: Path | Writing, seed: int) -> None:
+    """What numbers are drawn from when a record of the state is compiled anew."""
     _edit_node(path, seed=seed & 0xFFFFFFFFFFFFFFFF)
 
 

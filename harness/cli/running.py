@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import time
 from pathlib import Path
 
 import click
@@ -22,6 +23,8 @@ from harness.stores.workspace import Workspace
 @options.clock
 @click.option("--state", "kept", metavar="FILE", type=click.Path(), callback=options.named, help="Keep the state here; a state of PROFILE goes on.")
 @click.option("--overrides", metavar="DOC", type=click.Path(), callback=options.named, help="An override document that COMMAND starts with.")
+@click.option("--seed", metavar="N", type=click.IntRange(1, 2**64 - 1),
+              help="What dynamic metrics without a seed of their own are drawn from (default: the time, when the state is made).")  # fmt: skip
 @click.option("--as-user", is_flag=True, help="COMMAND is no root: functions that need it answer NO_PERMISSION.")
 @options.root
 def command(
@@ -31,6 +34,7 @@ def command(
     clock: str | None,
     kept: str | None,
     overrides: str | None,
+    seed: int | None,
     root: str | None,
     *,
     as_user: bool,
@@ -56,7 +60,8 @@ def command(
     given = None if overrides is None else applying.read(Path(overrides))
     with tempfile.TemporaryDirectory(prefix="nvparity-") as folder:
         state, counted = Path(folder) / "state" if kept is None else Path(kept).absolute(), Path(folder) / "unanswered"
-        starting.start(starting.Served(source, image, driver, space), state, chosen, given, as_user=as_user)
+        starting.start(starting.Served(source, image, driver, space), state, chosen, given, as_user=as_user,
+                       seed=starting.Seed(seed, time.time_ns()))  # fmt: skip
         if kept is not None:
             options.tell(f"state: {state}; nvparity ctl --state {kept} changes what COMMAND sees")
         library = serving.library_of(source, space, driver)

@@ -49,11 +49,20 @@ def moving(values: Values, made: Fields, seed: int) -> dict[str, Moving]:
 
     ``values`` are the GPU's keys, ``made`` its fields without motion.  ``seed`` is what numbers are drawn from where the block gives none (U01).
     """
-    own = int(values.get("dynamic_metrics.seed") or 0)
     found: dict[str, Moving] = {}
     for number, metric in enumerate((_temperature, _power, _utilization)):
-        found.update(metric(values, made, compile_randoms.randoms(own or seed, number)))
+        found.update(metric(values, made, compile_randoms.randoms(_own(values) or seed, number)))
     return {name: track for name, track in found.items() if made[name].status == 0}
+
+
+def drawn_by_node(values: Values) -> bool:
+    """Whether numbers of this GPU are drawn from the seed of the node's state: a metric moves, and the block has no seed of its own (U01)."""
+    return not _own(values) and any(_block(values, metric) for metric in ("temperature", "power", "utilization"))
+
+
+def _own(values: Values) -> int:
+    """The seed of the block; 0 where it has none."""
+    return int(values.get("dynamic_metrics.seed") or 0)
 
 
 def standing(values: Values) -> dict[str, Any]:

@@ -22,23 +22,29 @@ NOTHING = "no active overrides"
 @click.command("status")
 @shared.command
 def status(call: Call) -> None:
-    """Say where state, image and profile are, on lines that start with '#', then what is overridden, as a document; with --gpu over one GPU."""
+    """Say where state, image and profile are and what the state draws from, on lines that start with '#', then what is overridden, as a document.
+
+    With --gpu it is what is over one GPU.
+    """
     from harness.stages.overriding import putting
 
     if call.gpu is not None and not (call.gpu.isascii() and call.gpu.isdigit()):
         raise UsageError(f"status: --gpu {call.gpu!r} is no index of a GPU")
     found = call.places()
-    overrides = putting.kept(found, call.space)
+    overrides, seed = putting.kept(found, call.space), putting.seed_of(found)
     if call.gpu is not None:
         overrides = overrides.only(int(call.gpu))
     if call.as_json:
         told: dict[str, Any] = {"version": 1}
         for name, place in (("state", found.state), ("image", found.image), ("profile", found.profile), ("document", found.document)):
             told[name] = {"path": None if place.path is None else str(place.path), "by": place.by}
+        told["seed"] = seed
         click.echo(json.dumps({**told, "overrides": overrides.plain()}, ensure_ascii=False))
         return
     for line in found.lines():
         click.echo(f"# {line}")
+    if seed is not None:
+        click.echo(f"# seed: {seed}")
     click.echo(document.dump(overrides) if overrides else NOTHING, nl=not overrides)
 
 

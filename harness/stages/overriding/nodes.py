@@ -73,12 +73,15 @@ class Node:
             return base
         return following.device(base, tree, following.overridden(*overrides.of(checking.index_of(self.profile, place))))
 
-    def compiled(self, devices: Sequence[Device], node: Tree | None = None) -> ImageSpec:
-        """What ``devices`` in place of the profile's, and keys of the ``node``, compile into; what they change does not move by the time line."""
-        changed = self._spec(tuple(devices), node or {}, timeline=False)
+    def compiled(self, devices: Sequence[Device], node: Tree | None = None, *, seed: int) -> ImageSpec:
+        """What ``devices`` in place of the profile's, and keys of the ``node``, compile into; what they change does not move by the time line.
+
+        ``seed`` is that of the state.
+        """
+        changed = self._spec(tuple(devices), node or {}, seed, timeline=False)
         if self.profile.timeline is None:
             return changed
-        still, moving = self._still.devices, self._moving
+        still, moving = self._unchanged(seed, timeline=False).devices, self._unchanged(seed, timeline=True)
         fields = [
             {name: moving.devices[place][name] if value == still[place][name] else _behind(value, len(moving.tracks))
              for name, value in device.items()}
@@ -87,18 +90,20 @@ class Node:
         return replace(changed, devices=fields, tracks=(*moving.tracks, *changed.tracks), clock=moving.clock)
 
     @functools.cached_property
-    def _still(self) -> ImageSpec:
-        return self._spec(self.profile.devices, {}, timeline=False)
+    def _made(self) -> dict[tuple[int, bool], ImageSpec]:
+        """What the profile alone compiles into, by seed and whether its time line plays; filled as it is asked for."""
+        return {}
 
-    @functools.cached_property
-    def _moving(self) -> ImageSpec:
-        return self._spec(self.profile.devices, {}, timeline=True)
+    def _unchanged(self, seed: int, *, timeline: bool) -> ImageSpec:
+        if (seed, timeline) not in self._made:
+            self._made[seed, timeline] = self._spec(self.profile.devices, {}, seed, timeline=timeline)
+        return self._made[seed, timeline]
 
-    def _spec(self, devices: tuple[Device, ...], node: Tree, *, timeline: bool) -> ImageSpec:
+    def _spec(self, devices: tuple[Device, ...], node: Tree, seed: int, *, timeline: bool) -> ImageSpec:
         driver = drivers.load(self.space.root).resolve(self.profile.driver_version)
         system = {**self.profile.system, **node.get("system", {})}
         given = replace(self.profile, devices=devices, system=system, timeline=self.profile.timeline if timeline else None)
-        return compiling.compile_profile(given, driver)
+        return compiling.compile_profile(given, driver, seed)
 
 
 def open_node(places: Places, space: Workspace) -> Node:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from harness.stages.compile_randoms import FIXED_SEED
 from harness.stages.overriding import checking, folding, merging
 from harness.stages.overriding.document import Overrides
 from mocklib import failing
@@ -53,7 +54,7 @@ class Plan:
 def folded(node: Node, found: Stored, places: Sequence[int]) -> Folded:
     """The overrides with what setters wrote on the node and on the GPUs at ``places``."""
     devices = node.overlaid(found.overrides, found.started, str(node.state))
-    spec = node.compiled(devices, found.overrides.node)
+    spec = node.compiled(devices, found.overrides.node, seed=found.seed)
     of_node = folding.of_node(found.node, spec.system)
     own = {index: folding.without(tree, of_node) for index, tree in found.overrides.devices.items()}
     raw: dict[int, Mapping[str, FieldValue]] = {}
@@ -70,18 +71,23 @@ def folded(node: Node, found: Stored, places: Sequence[int]) -> Folded:
     return Folded(replace(found.overrides, all=shared, devices={index: tree for index, tree in own.items() if tree}), raw, spec, devices)
 
 
-def plan(node: Node, found: Stored, edit: Edit, places: Sequence[int] | None, *, said: str, dropped: Sequence[int]) -> Plan:
+def plan(
+    node: Node, found: Stored, edit: Edit, places: Sequence[int] | None, *, said: str, dropped: Sequence[int], seed: int | None = None
+) -> Plan:  # fmt: skip
     """What ``edit`` makes of the overrides, on the GPUs at ``places`` (None: all, as when what is for all of them changes).
 
-    ``dropped``: GPUs on which nothing stays of what setters wrote.  InputError naming ``said`` for what the schema refuses.
+    ``dropped``: GPUs on which nothing stays of what setters wrote; ``seed``: the state's from then on (None: it stays).  A reset goes back to the
+    image's record only where nothing was for all GPUs and the seed is the image's.  InputError naming ``said`` for what the schema refuses.
     """
     every = range(len(found.records))
     behind = [place for place in every if found.behind(place)]
     there = every if places is None or folding.written(found.node) else sorted({*places, *behind})
     before = folded(node, found, [place for place in there if place not in dropped])
     wanted = edit(before.overrides, before.devices)
-    spec = node.compiled(node.overlaid(wanted, found.started, said), wanted.node)
-    base = node.compiled(node.overlaid(Overrides(wanted.all), found.started, said)) if wanted.all or found.started else None
+    drawn = found.seed if seed is None else seed
+    spec = node.compiled(node.overlaid(wanted, found.started, said), wanted.node, seed=drawn)
+    own = wanted.all or found.started or drawn != FIXED_SEED
+    base = node.compiled(node.overlaid(Overrides(wanted.all), found.started, said), seed=drawn) if own else None
     raw = {place: {name: value for name, value in fields.items() if spec.devices[place][name] == before.spec.devices[place][name]}
            for place, fields in before.raw.items()}  # fmt: skip
     filled = [{**fields, **raw.get(place, {})} for place, fields in enumerate(spec.devices)]

@@ -114,15 +114,30 @@ def reset(node: Node, target: int | None, *, everything: bool = False, dry_run: 
     return left[0]
 
 
+def reseed(node: Node, seed: int) -> None:
+    """Make ``seed`` what the state draws from: every GPU whose dynamic metrics have no seed of their own moves along other numbers (ledger U01).
+
+    What setters and overrides wrote stays, and a reset goes back to numbers of this seed.  StateError where the state cannot be written.
+    """
+    _change(node, lambda now, _: now, None, said=str(node.state), seed=seed)
+
+
+def seed_of(found: Places) -> int | None:
+    """What the state draws from; None where there is no state yet."""
+    return state.read(found.state.path).node.head.seed if found.state.path is not None and found.state.path.exists() else None
+
+
 def _change(
-    node: Node, edit: Edit, places: Sequence[int] | None, *, said: str, dropped: Sequence[int] = (), fresh: bool = False, dry_run: bool = False
+    node: Node, edit: Edit, places: Sequence[int] | None, *, said: str, dropped: Sequence[int] = (), fresh: bool = False, dry_run: bool = False,
+    seed: int | None = None,
 ) -> None:  # fmt: skip
     """Make what ``edit`` makes of the overrides theirs, on the GPUs at ``places`` (None: all), under the lock; checked before anything is written.
 
-    ``dropped``: GPUs on which nothing stays of what setters wrote; ``fresh``: what moves on these begins again.
+    ``dropped``: GPUs on which nothing stays of what setters wrote; ``fresh``: what moves on these begins again; ``seed``: the
+    state's from then on.
     """
     if dry_run or not node.state.exists():  # a refusal makes no state
-        planning.plan(node, read(node), edit, places, said=said, dropped=dropped)
+        planning.plan(node, read(node), edit, places, said=said, dropped=dropped, seed=seed)
     if dry_run:
         return
     ensure(node)
@@ -131,7 +146,9 @@ def _change(
             raise state.StateError(f"{node.state}: is the state of another image by now")
         records = [held.record(place) for place in range(len(node.profile.devices))]
         found = stored(held.record(None), records, _indices(node), str(node.state))
-        made = planning.plan(node, found, edit, places, said=said, dropped=dropped)
+        made = planning.plan(node, found, edit, places, said=said, dropped=dropped, seed=seed)
+        if seed is not None:
+            state.set_seed(held, seed)
         _publish(held, node, found, made, frozenset(dropped if fresh else ()))
 
 

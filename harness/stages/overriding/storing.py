@@ -27,6 +27,11 @@ class Stored:
     started: Overrides
     profile: str | None = None
 
+    @property
+    def seed(self) -> int:
+        """What numbers of dynamic metrics are drawn from that have no seed of their own."""
+        return self.node.head.seed
+
     def behind(self, place: int) -> bool:
         """Whether the record at ``place`` is of an older document for all GPUs: its writer died between two of them."""
         return self.records[place].head.all_text != self.records[0].head.all_text

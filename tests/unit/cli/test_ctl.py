@@ -205,6 +205,7 @@ def test_status_is_where_everything_is_and_the_document(ctl: Ctl, profile: Path)
     assert told["overrides"]["all"] == {"performance_state": "P8"}
     assert set(told["overrides"]["devices"]) == {"1", "4"}
     assert told["state"] == {"path": str(place), "by": "beside the image"}
+    assert told["seed"] == 1
     assert json.loads(ctl("status", "--json", "--gpu", "4")[1])["overrides"] == {
         "version": 1, "all": {"performance_state": "P8"}, "devices": {"4": {"performance_state": "P2"}},
     }  # fmt: skip
