@@ -232,12 +232,13 @@ def _process_name(board: Board, _gpu: int | None, args: Mapping[str, Any], _out:
 
 
 def _retired(board: Board, gpu: int | None, args: Mapping[str, Any], out: str) -> Said:
+    """A call that asks for addresses has one code for all it gives: not supported where a count was seen without them."""
     said = board.field(gpu, ("retired_pages.single_bit", "retired_pages.double_bit")[args["cause"]])
     if said.code:
         return said
     pages = said.value
     if pages.count and len(pages.addresses) < pages.count:
-        return Said(0, pages.count) if out == "pageCount" else Said(NOT_SUPPORTED)
+        return Said(0, pages.count) if args.get("addresses") == 0 else Said(NOT_SUPPORTED)
     return Said(0, pages.count if out == "pageCount" else tuple(pages.addresses))
 
 

@@ -31,6 +31,8 @@ class Bundle:
 
 
 STILL = "clock: {mode: frozen, at: '1970-01-01T00:00:01Z'}\n"
+"""A clock that stands, as a profile says it: nothing that counts with time has moved."""
+
 
 def bundle(recording: Recording, derive: Derive) -> Bundle:
     """The bundle of ``recording``."""

@@ -18,6 +18,7 @@ from harness.text import answers
 from mocklib import fields
 from mocklib.answers import Asked, Gpu, Recording
 from mocklib.binding import Answer
+from tests.parity.fixed_point import STILL
 from tests.parity.proved import FULL
 from tests.stubs import building
 
@@ -34,11 +35,11 @@ def _library(library_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def replayed(recording: Recording, space: Workspace) -> tuple[Recording, residual.Settled]:
-    """What the mock of the recording's profile answers, and that profile."""
+    """What the mock of the recording's profile answers at an instant (energy and counters move on otherwise), and that profile."""
     assert answers.load(answers.dump(recording), "answers.txt") == recording
     derived = deriving.derive(recording, drivers.load(space.root))
     settled = residual.settle(derived.text, recording, space)
-    return replaying.record_mock(settled.text, space), settled
+    return replaying.record_mock(settled.text + STILL, space), settled
 
 
 def differing(one: Recording, other: Recording) -> dict[Asked, tuple[Answer | None, Answer | None]]:
