@@ -24,11 +24,16 @@ devices: [{index: 0, pci: {bus_id: "0000:07:00.0"}}, {index: 1, pci: {bus_id: "0
 """
 
 
+OF_EACH = PROFILE.replace("architecture: hopper", "architecture: blackwell").replace("scope: system", "scope: device")
+
+
 @pytest.fixture
-def served(tmp_path: Path, repository: Path, library_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Node, Nvml]]:
-    """PROFILE served in this process: its node, and the library on it."""
+def served(
+    request: pytest.FixtureRequest, tmp_path: Path, repository: Path, library_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[Node, Nvml]]:
+    """PROFILE (or the profile that a test names) served in this process: its node, and the library on it."""
     path, space = tmp_path / "node.yaml", Workspace(repository)
-    path.write_text(PROFILE)
+    path.write_text(getattr(request, "param", PROFILE))
     serving.write_image(path, space, path.with_suffix(".nvpimg"))
     found = places.find(places.Asked(config=str(path), state=str(tmp_path / "state")), {}, space)
     node = nodes.open_node(found, space)
@@ -77,3 +82,41 @@ def test_a_node_wide_write_is_for_all_gpus_and_clears_what_each_had(served: tupl
     assert nvml.call("nvmlSystemSetNvlinkBwMode", None, {"nvlinkBwMode": 0}).code == 0
     putting.reset(node, 1)
     assert (mode(), putting.overrides(node)) == (0, document.Overrides({"nvlink": {"bw_mode": {"mode": 0}}}))
+
+
+@pytest.mark.spec("S17", "S25", "Y14", "Y15")
+@pytest.mark.parametrize("served", [OF_EACH], indirect=True, ids=["device"])
+def test_what_is_set_of_one_gpus_links_is_in_the_document_as_its_own_and_ends_with_its_reset(served: tuple[Node, Nvml]) -> None:
+    node, nvml = served
+
+    def readings() -> list[Any]:
+        handles = [nvml.device(gpu) for gpu in (0, 1)]
+        modes = [nvml.call("nvmlDeviceGetNvlinkBwMode", handle, {"getBwMode.version": 1}).out["getBwMode.bwMode"] for handle in handles]
+        return [*modes, *(nvml.field_values(handle, [(168, 0)])[0].value for handle in handles)]
+
+    assert readings() == [3, 3, 1000, 1000]
+    assert nvml.call("nvmlDeviceSetNvlinkBwMode", nvml.device(0), {"setBwMode.version": 1, "setBwMode.bwMode": 1}).code == 0
+    assert nvml.call("nvmlDeviceSetNvLinkDeviceLowPowerThreshold", nvml.device(0), {"info.lowPwrThreshold": 700}).code == 0
+    assert readings() == [1, 3, 700, 1000]
+    said = putting.overrides(node)
+    assert said == document.Overrides({}, {0: {"nvlink": {"bw_mode": {"mode": 1}, "low_power_threshold": 700}}})
+    putting.reset(node, 0)
+    assert (readings(), putting.overrides(node)) == ([3, 3, 1000, 1000], document.Overrides())
+    putting.apply(node, said, "export")
+    assert readings() == [1, 3, 700, 1000]
+
+
+@pytest.mark.spec("S26")
+@pytest.mark.parametrize(("served", "scope"), [(PROFILE, "System"), (OF_EACH, "Device")], indirect=["served"], ids=["node", "device"])
+def test_a_mode_in_a_document_that_the_board_does_not_offer_gives_way_to_the_best_and_is_told(served: tuple[Node, Nvml], scope: str) -> None:
+    node, nvml = served
+
+    def read() -> Any:
+        if scope == "System":
+            return nvml.call("nvmlSystemGetNvlinkBwMode", None, {}).out["nvlinkBwMode"]
+        return nvml.call("nvmlDeviceGetNvlinkBwMode", nvml.device(0), {"getBwMode.version": 1}).out["getBwMode.bwMode"]
+
+    for number, served_as, told in ((1, 1, []), (4, 0, ["nvlink.bw_mode.mode: 4 is none of 0, 1, 3: 0 is served"])):
+        given = document.Overrides({"nvlink": {"bw_mode": {"mode": number}}})
+        putting.apply(node, given, "of another board")
+        assert (read(), putting.passed_over(node, given)) == (served_as, told)

@@ -14,7 +14,7 @@ from tests.contract import nvlinks
 from tests.contract.nvlinks import BLACKWELL, SWITCHED
 from tests.contract.test_nvlink import COUNTING, INVALID_ARGUMENT, NOT_SUPPORTED, S, Serve, field, link
 
-DEVICE: dict[str, Any] = {**SWITCHED, "bw_mode": {"scope": "device", "supported": [1, 3, 4], "mode": 3}}
+DEVICE: dict[str, Any] = {**SWITCHED, "bw_mode": {"scope": "device", "supported": [1, 3, 4, 7], "mode": 3}}
 SYSTEM: dict[str, Any] = {**SWITCHED, "bw_mode": {"scope": "system"}}
 NEWER: dict[str, Any] = {"version": BLACKWELL, "architecture": "blackwell"}
 
@@ -48,10 +48,11 @@ def set_mode(nvml: Any, handle: int, number: int, best: int = 0) -> int:
 def test_a_gpu_takes_the_modes_it_has_and_the_best_is_the_lowest(recorded: Callable[..., tuple[Any, int]]) -> None:
     nvml, handle = recorded(nvlinks.spec(DEVICE, **NEWER))
     listed = nvml.call("nvmlDeviceGetNvlinkSupportedBwModes", handle, {"supportedBwMode.version": 1}).out
-    assert list(listed["supportedBwMode.bwModes"])[: listed["supportedBwMode.totalBwModes"]] == [1, 3, 4]
+    assert list(listed["supportedBwMode.bwModes"])[: listed["supportedBwMode.totalBwModes"]] == [1, 3, 4, 7]
     assert mode(nvml, handle) == (3, 0)
     assert (set_mode(nvml, handle, 4), mode(nvml, handle), mode(nvml, nvml.device(1))) == (0, (4, 0), (3, 0))
     assert (set_mode(nvml, handle, 0), mode(nvml, handle)) == (INVALID_ARGUMENT, (4, 0))
+    assert (set_mode(nvml, handle, 7), mode(nvml, handle)) == (0, (7, 0))  # one that has no name
     assert (set_mode(nvml, handle, 200, best=1), mode(nvml, handle)) == (0, (1, 1))
     assert nvml.call("nvmlSystemGetNvlinkBwMode", None, {}).code == NOT_SUPPORTED
     assert nvml.call("nvmlSystemSetNvlinkBwMode", None, {"nvlinkBwMode": 1}).code == NOT_SUPPORTED
@@ -69,7 +70,7 @@ def test_the_modes_of_the_node_are_one_for_all_its_gpus(recorded: Callable[..., 
     assert nvml.call("nvmlDeviceGetNvlinkSupportedBwModes", handle, {"supportedBwMode.version": 1}).code == NOT_SUPPORTED
 
 
-@pytest.mark.spec("S20", "S22", "S26")
+@pytest.mark.spec("S20", "S22")
 def test_a_mode_that_is_not_offered_gives_way_to_the_best_and_a_scope_that_is_none_to_nothing(serve: Serve) -> None:
     assert mode(*serve(nvlinks.spec({**SWITCHED, "bw_mode": {"scope": "device", "supported": [2, 3], "mode": 4}}, **NEWER))) == (2, 1)
     nvml, handle = serve(nvlinks.spec({**SWITCHED, "bw_mode": {"scope": "rack", "mode": 1}}, **NEWER))
@@ -151,7 +152,8 @@ def test_encryption_and_firmware_are_told_in_the_headers_order(serve: Serve) -> 
 
 @pytest.mark.spec("S18")
 def test_encryption_is_asked_of_boards_with_links_by_drivers_from_580_on(serve: Serve) -> None:
-    for spec, code in ((nvlinks.spec({"version": 6}), NOT_SUPPORTED), (nvlinks.spec(SWITCHED, version="570.148.08"), 13)):
+    known = nvlinks.spec(SWITCHED, architecture="volta")  # of whatever architecture
+    for spec, code in ((nvlinks.spec({"version": 6}), NOT_SUPPORTED), (nvlinks.spec(SWITCHED, version="570.148.08"), 13), (known, 0)):
         nvml, handle = serve(spec)
         assert nvml.call("nvmlDeviceGetNvLinkInfo", handle, {"info.version": 2}).code == code
 

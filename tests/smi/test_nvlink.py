@@ -10,6 +10,8 @@ import pytest
 from harness.stages.render import serving
 from harness.stages.smi import SmiRun, run_smi
 from harness.stores.workspace import Workspace
+from mocklib import state
+from mocklib.image import Clock
 
 VERSIONS = {390: "390.157", 418: "418.226.00", 450: "450.248.02", 460: "460.106.00", 470: "470.256.02", 525: "525.147.05", 535: "535.274.02",
             550: "550.163.01", 555: "555.58.02"}  # fmt: skip
@@ -76,6 +78,22 @@ def test_links_are_printed_with_their_speed_ends_and_capabilities(ask: Ask, bran
         ends = ["Link 0: Remote Device 00000000:0F:00.0: Link 1", "Link 1: Remote Device 00000000:0F:00.0: Link 0"]
         assert lines(ask(branch, DIRECT, "nvlink", "-R")) == ends
         assert lines(ask(branch, DIRECT, "nvlink", "-gt", "d"))[:2] == ["Link 0: Data Tx: 123456 KiB", "Link 0: Data Rx: 123456 KiB"]
+
+
+@pytest.mark.parametrize("branch", [390, 450, 555])
+@pytest.mark.spec("S13", "S27", "S28", "S30")
+def test_errors_of_one_link_and_traffic_of_all_are_those_of_the_time_that_passed(ask: Ask, tmp_path: Path, branch: int) -> None:
+    text = DIRECT.replace("brand: tesla", "brand: tesla, nvlink_error: {{rate: 2.5, links: [1]}}").replace("mbps: 26562", "mbps: 2048")
+    errors = lambda: [int(word) for line in lines(ask(branch, text, "nvlink", "-e")) for word in line[7:].split() if word.isdigit()]  # noqa: E731
+    assert set(errors()) == {0}
+    path = tmp_path / f"{branch}.state"
+    state.create(path, (tmp_path / f"{branch}.img").read_bytes())
+    state.set_clock(path, Clock("frozen", state.read(path).node.clock.at_ns + 8_000_000_000))
+    each = len(errors()) // 2
+    assert errors() == [0] * each + [20] * each
+    if branch >= 450:
+        sent = 123456 + 8 * 102_400_000 // 1024
+        assert lines(ask(branch, text, "nvlink", "-gt", "d"))[:2] == [f"Link 0: Data Tx: {sent} KiB", f"Link 0: Data Rx: {sent} KiB"]
 
 
 @pytest.mark.parametrize("branch", [branch for branch in VERSIONS if branch > 390])

@@ -53,7 +53,7 @@ def apply(call: Call, path: str | None, interval: float, *, watch: bool) -> None
     if not watch:
         given = _given(source)
         putting.apply(node, given, str(source), dry_run=call.dry_run)
-        shared.done(call, "all GPUs", given.plain())
+        shared.put(call, node, None, given)
         return
     if str(source) == "-" or call.dry_run:
         raise UsageError("apply --watch: follows a file, and writes what it says")
@@ -61,7 +61,7 @@ def apply(call: Call, path: str | None, interval: float, *, watch: bool) -> None
         if isinstance(outcome, NvparityError):
             options.tell(f"{outcome}; what was in force stays")
         else:
-            shared.done(call, "all GPUs", outcome.plain())
+            shared.put(call, node, None, outcome)
 
 
 def _given(source: Path) -> Overrides:

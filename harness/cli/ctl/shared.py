@@ -149,6 +149,6 @@ def put(call: Call, node: Node, target: int | None, written: Overrides) -> None:
     """Say what was put in force on the GPUs of ``target``, and which functions do not follow it."""
     from harness.stages.overriding import putting
 
-    for line in putting.as_recorded(node, written):
+    for line in (*putting.as_recorded(node, written), *putting.passed_over(node, written)):
         tell(line)
     done(call, name_of(target), written.plain())

@@ -14,7 +14,7 @@ from harness.stages.overriding import checking, document, merging, nodes, planni
 from harness.stages.overriding.document import Overrides
 from harness.stages.overriding.merging import Tree
 from harness.stages.overriding.storing import Stored, node_text, stored
-from harness.stores.schema import keys, readers
+from harness.stores.schema import keys, links, readers
 from harness.words.errors import NvparityError
 from mocklib import state
 
@@ -79,6 +79,15 @@ def as_recorded(node: Node, written: Overrides) -> list[str]:
             for function in sorted(recorded.intersection(readers.of_key(key) if key in keys.device_keys() else ())):
                 found.setdefault(function, []).append(key)
     return [f"{function} answers as it was recorded, and does not follow {', '.join(dict.fromkeys(of))}" for function, of in sorted(found.items())]
+
+
+def passed_over(node: Node, given: Overrides) -> list[str]:
+    """One line for each value of the links of a GPU that ``given`` leaves in force and that is passed over, with what holds in its place (ledger S26)."""
+    if not any("nvlink" in tree for tree in (given.all, *given.devices.values())):
+        return []
+    found = read(node)
+    devices = node.overlaid(wanting.merged(node, found.overrides, given), found.started, str(node.state))
+    return list(dict.fromkeys(line for device in devices for line in links.ignored(device.values)))
 
 
 def put_node(node: Node, changes: Tree, *, dry_run: bool = False) -> Tree:
