@@ -120,3 +120,20 @@ def test_a_mode_in_a_document_that_the_board_does_not_offer_gives_way_to_the_bes
         given = document.Overrides({"nvlink": {"bw_mode": {"mode": number}}})
         putting.apply(node, given, "of another board")
         assert (read(), putting.passed_over(node, given)) == (served_as, told)
+
+
+@pytest.mark.spec("V18", "Y12")
+@pytest.mark.parametrize("served", [PROFILE.replace("580.105.08", "390.157")], indirect=True, ids=["390"])
+def test_a_reset_of_the_gpu_drops_an_injector_and_all_else_that_was_put_on_it(served: tuple[Node, Nvml]) -> None:
+    node, nvml = served
+    handles = [nvml.device(gpu) for gpu in (0, 1)]
+    readings = lambda: [nvml.call("nvmlDeviceGetPerformanceState", handle).out.get("pState", "lost") for handle in handles]  # noqa: E731
+    putting.put(node, None, lambda _: {"failure.mode": "lost", "performance_state": "P2"})
+    putting.put(node, 0, lambda _: {"performance_state": "P8"})
+    putting.put(node, None, lambda _: {"failure": None})
+    putting.put(node, 0, lambda _: {"failure": {"mode": "lost"}})
+    assert readings() == [8, 2]
+    assert [nvml.call("nvmlDeviceGetTemperature", handle, {"sensorType": 0}).code for handle in handles] == [15, 3]
+    assert readings() == ["lost", 2]
+    assert nvml.slot(handles[0], 13, "reset").code == 0
+    assert (readings(), putting.overrides(node)) == ([2, 2], document.Overrides({"failure": None, "performance_state": "P2"}))

@@ -64,3 +64,20 @@ def field_elsewhere(library: Path, field: int, scope: int = 0) -> Any:
     code, out = elsewhere(library, "nvmlDeviceGetFieldValues", {"field": [field, scope]})
     assert code == SUCCESS
     return out["value"]
+
+
+def shipped(name: str, *given: Mapping[str, Any], **node: Any) -> ImageSpec:
+    """The image of a profile of the repository; ``given``: more keys of its first GPUs, one mapping each, ``node``: blocks in place of its own.
+
+    More mappings than it has GPUs make further ones of the same board.
+    """
+    document = yaml.safe_load((ROOT / "profiles" / f"{name}.yaml").read_text())
+    listed = document["devices"]
+    for place, keys in enumerate(given):
+        if place == len(listed):
+            uuid, bus = f"GPU-{place:08d}-0000-0000-0000-000000000000", f"0000:{0x80 + place:02x}:00.0"
+            listed.append({"index": place, "uuid": uuid, "minor_number": place, "pci": {"bus_id": bus}})
+        listed[place] |= keys
+    document["system"].pop("num_devices", None)
+    profile = profiles.parse(yaml.dump({**document, **node}, Dumper=_Plain).encode(), f"{name}.yaml")
+    return compiling.compile_profile(profile, drivers.load().resolve(profile.driver_version))

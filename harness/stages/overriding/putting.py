@@ -82,7 +82,7 @@ def as_recorded(node: Node, written: Overrides) -> list[str]:
 
 
 def passed_over(node: Node, given: Overrides) -> list[str]:
-    """One line for each value of the links of a GPU that ``given`` leaves in force and that is passed over, with what holds in its place (ledger S26)."""
+    """One line for each value of links that ``given`` leaves in force and that is passed over, with what holds in its place (ledger S26)."""
     if not any("nvlink" in tree for tree in (given.all, *given.devices.values())):
         return []
     found = read(node)
