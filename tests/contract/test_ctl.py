@@ -115,6 +115,41 @@ def test_a_running_process_sees_a_verb_at_once_on_that_gpu_alone(
     assert node.ask(function, 1, **given)[1].get(member) == value
 
 
+MOVING = ("dynamic_metrics={seed: 3, temperature: {base_c: 50, variance_c: 3, ramp_c: 20, ramp_period_sec: 60}, "
+          "power: {base_mw: 300000, variance_mw: 20000}, utilization: {pattern: burst, gpu_min: 0, gpu_max: 100, burst_period_sec: 10}}")  # fmt: skip
+
+
+@pytest.mark.spec("Y09")
+def test_an_unrelated_change_keeps_what_moves_where_it_is(node: Node) -> None:
+    def readings() -> list[Any]:
+        asked = [("nvmlDeviceGetTemperature", {"sensorType": 0}), ("nvmlDeviceGetPowerUsage", {}), ("nvmlDeviceGetUtilizationRates", {})]
+        return [node.ask(function, 0, **given) for function, given in asked]
+
+    try:
+        node.ctl("set", MOVING, "--gpu", "0")
+        seen = []
+        for number in range(4):
+            node.ctl("clock", "step", "7s")
+            seen.append(readings())
+            node.ctl("fan", str(40 + number), "--gpu", "0")
+            node.ctl("pstate", str(number), "--gpu", "all")
+            assert readings() == seen[-1]
+        assert all(len({str(reading) for reading in readings}) > 1 for readings in zip(*seen, strict=True))
+    finally:
+        node.ctl("clock", "freeze", "2026-08-21T08:54:01Z")
+
+
+@pytest.mark.spec("X24")
+def test_modes_and_lists_of_a_gpu_are_keys_like_any_other(node: Node) -> None:
+    node.ctl("set", "accounting={mode: enabled, terminated: [{pid: 77, gpu_util: 3}]}", "compute_mode=prohibited", "excluded=true", "--gpu", "0")
+    assert node.ask("nvmlDeviceGetAccountingMode")[1] == {"mode": 1}
+    assert node.ask("nvmlDeviceGetAccountingStats", 0, pid=77)[1]["stats.gpuUtilization"] == 3
+    assert node.ask("nvmlDeviceGetComputeMode")[1] == {"mode": 2}
+    assert node.ask("nvmlGetExcludedDeviceCount", None)[1] == {"deviceCount": 1}
+    node.ctl("reset", "--gpu", "0")
+    assert node.ask("nvmlGetExcludedDeviceCount", None)[1] == {"deviceCount": 0}
+
+
 @pytest.mark.spec("X22", "X04", "X05", "X07")
 def test_a_static_write_is_hidden_by_a_dynamic_block_and_the_verbs_are_not(node: Node) -> None:
     dynamic = "dynamic_metrics={temperature: {base_c: 50}, power: {base_mw: 300000}, utilization: {pattern: steady, gpu_min: 3, gpu_max: 3}}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import subprocess
@@ -55,6 +56,16 @@ def test_a_limit_within_the_constraints_is_set_for_both_readings(serve: Serve, s
     nvml, handle = serve(limited())
     assert set_limit(nvml, handle, limit) == 0
     assert limits(nvml, handle) == (limit, limit)
+
+
+@pytest.mark.hostile
+@pytest.mark.spec("Y04")
+def test_a_setter_waits_for_the_lock_that_another_writer_holds_and_writes_nothing_without_it(serve: Serve, state_path: Path) -> None:
+    nvml, handle = serve(limited())
+    with Path(f"{state_path}.lock").open("w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert (set_limit(nvml, handle, MIN), limits(nvml, handle)) == (10, (NOW, NOW))
+    assert (set_limit(nvml, handle, MIN), limits(nvml, handle)) == (0, (MIN, MIN))
 
 
 @pytest.mark.parametrize("limit", [0, MIN - 1, MAX + 1, 0xFFFFFFFF])

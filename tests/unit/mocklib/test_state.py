@@ -116,6 +116,7 @@ def test_a_missing_or_empty_file_is_refused(tmp_path: Path) -> None:
             state.read(tmp_path / name)
 
 
+@pytest.mark.spec("Y04")
 def test_a_writer_gives_up_where_another_holds_the_lock(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(statefile, "LOCK_WAIT_S", 0.01)
     with Path(f"{path}.lock").open("w", encoding="ascii") as lock:
