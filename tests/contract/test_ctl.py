@@ -165,9 +165,11 @@ def test_a_static_write_is_hidden_by_a_dynamic_block_and_the_verbs_are_not(node:
 
 @pytest.mark.spec("X23", "U17")
 def test_what_a_gpu_is_known_by_is_kept_and_inert(node: Node) -> None:
-    known = ("nvmlDeviceGetName", "nvmlDeviceGetUUID", "nvmlDeviceGetBAR1MemoryInfo", "nvmlDeviceGetPciInfo_v3")
+    known = ("nvmlDeviceGetName", "nvmlDeviceGetUUID", "nvmlDeviceGetBAR1MemoryInfo", "nvmlDeviceGetPciInfo_v3", "nvmlDeviceGetArchitecture",
+             "nvmlDeviceGetBrand", "nvmlDeviceGetCudaComputeCapability")  # fmt: skip
     before = [node.ask(function) for function in known]
-    pairs = ["name=other", "uuid=GPU-00000000-0000-0000-0000-00000000000f", "bar1_memory={total_bytes: 5}", "pci.bus_id='0000:7F:00.0'"]
+    pairs = ["name=other", "uuid=GPU-00000000-0000-0000-0000-00000000000f", "bar1_memory={total_bytes: 5}", "pci.bus_id='0000:7F:00.0'",
+             "architecture=turing", "brand=geforce", "compute_capability={major: 7, minor: 5}"]  # fmt: skip
     node.ctl("set", *pairs, "--gpu", "0")
     assert [node.ask(function) for function in known] == before
 

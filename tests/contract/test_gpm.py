@@ -11,7 +11,7 @@ import pytest
 
 from mocklib import image, state
 from mocklib.image import Clock, FieldId, FieldValue, Track
-from tests.contract import boards, nvlinks
+from tests.contract import boards, nvlinks, tuned
 
 Serve = Callable[..., Any]
 SECOND = 1_000_000_000
@@ -72,6 +72,36 @@ def test_pcie_throughput_is_the_utilization_of_the_boards_figures(serve: Serve) 
     nvml, handle = serve(board())
     gpm = Gpm(nvml)
     assert gpm.metrics(gpm.filled(handle), gpm.filled(handle), [20, 21]) == {20: (0, 1638.4), 21: (0, 800.0)}
+
+
+SHIPPED = [("h100-sxm5-x8_580.105.08", {}, 1), ("b200-x8_580.105.08", {}, 1), ("gb200-x4_580.173.02", {}, 1), ("gh200-480gb-x1_550.127.05", {}, 1),
+           ("a100-sxm4-40gb-x1_570.148.08", {}, 0), ("l40s-x1_595.91.07", {}, 0), ("t4-x1_595.91.07", {}, 0),
+           ("a100-sxm4-40gb-x1_570.148.08", {"gpm": {"supported": True}}, 1),
+           ("h100-sxm5-x8_580.105.08", {"gpm": {"supported": False}}, 0)]  # fmt: skip
+
+
+@pytest.mark.spec("U10", "U11", "U12", "U13")
+@pytest.mark.parametrize(("name", "keys", "supported"), SHIPPED, ids=[f"{name.partition('_')[0]}-{bool(keys)}" for name, keys, _ in SHIPPED])
+def test_boards_have_metrics_from_hopper_on_or_as_their_key_says(serve: Serve, name: str, keys: dict[str, Any], supported: int) -> None:
+    nvml, handle = serve(tuned.shipped(name, {**keys, "utilization": {"gpu": 80, "memory": 30}}))
+    gpm = Gpm(nvml)
+    assert nvml.call("nvmlGpmQueryDeviceSupport", handle, {"gpmSupport.version": 1}).out["gpmSupport.isSupportedDevice"] == supported
+    if not supported:
+        assert gpm.get(handle, gpm.alloc()) == 3
+        return
+    found = gpm.metrics(gpm.filled(handle), gpm.filled(handle), [*PARTS, 10, 20, 21, 60, 97])
+    wanted = {**PARTS, 10: 30.0, 20: 0.8 * 2048, 21: 0.8 * 2048}
+    assert {number: round(value, 9) for number, (code, value) in found.items() if code == 0} == wanted
+    assert (found[60][0], found[97][0]) == (3, 3)  # the profile names no links
+
+
+@pytest.mark.spec("U10")
+def test_drivers_have_metrics_from_520_on_and_streaming_from_535_on(serve: Serve) -> None:
+    """Other than ledger U10 and B24, which have 535 and 555: the real library of 525 exports the one, that of 535 the other (tables/since.yaml)."""
+    for driver, codes in (("515.105.01", (13, 13)), ("525.147.05", (0, 13)), ("535.274.02", (0, 0))):
+        nvml, handle = serve(tuned.spec({"architecture": "hopper"}, driver=driver))
+        asked = nvml.call("nvmlGpmQueryDeviceSupport", handle, {"gpmSupport.version": 1}), nvml.call("nvmlGpmQueryIfStreamingEnabled", handle, {})
+        assert tuple(answer.code for answer in asked) == codes, driver
 
 
 def moving(**held: FieldValue) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from mocklib.image import FieldValue, Track
-from tests.contract import boards
+from tests.contract import boards, tuned
 
 Serve = Callable[..., Any]
 NEWEST_S = boards.AT_NS // 1_000_000_000
@@ -74,6 +75,7 @@ def test_a_reading_that_is_a_state_has_no_samples_and_module_power_has_none(serv
     assert [asked(nvml, handle, kind).code for kind in (1, 2, MODULE_POWER)] == [15, 3, 3]
 
 
+@pytest.mark.spec("U15")
 def test_with_mig_on_the_four_engines_have_no_samples(serve: Serve) -> None:
     values = {name: FieldValue(5) for name in KINDS.values()}
     nvml, handle = serve(board(mig__mode_current=FieldValue(1), **values))
@@ -95,3 +97,19 @@ def test_samples_of_a_field_that_moves_are_its_history_the_same_for_every_proces
 def values(nvml: Any, handle: int) -> list[int]:
     """The samples of the GPU's utilization."""
     return [int.from_bytes(sample["sampleValue"], "little") for sample in asked(nvml, handle, 1).out["samples"]]
+
+
+@pytest.mark.spec("U15")
+def test_the_samples_of_a_board_of_the_repository_end_with_what_is_read_now(serve: Serve) -> None:
+    given = {"utilization": {"gpu": 81, "memory": 31, "encoder": 3, "decoder": 4, "jpeg": 5, "ofa": 6}, "power": {"current_draw_mw": 301000},
+             "clocks": {"graphics_current": 1207, "memory_current": 2619}}  # fmt: skip
+    nvml, handle = serve(tuned.shipped("h100-sxm5-x8_580.105.08", given))
+    wanted = {0: 301000, 1: 81, 2: 31, 3: 3, 4: 4, 5: 1207, 6: 2619, 8: 5, 9: 6}
+    for kind, value in wanted.items():
+        samples = asked(nvml, handle, kind).out["samples"]
+        assert {int.from_bytes(sample["sampleValue"], "little") for sample in samples} == {value}
+        assert [later["timeStamp"] - one["timeStamp"] for one, later in itertools.pairwise(samples)] == [1_000_000] * 19
+        assert asked(nvml, handle, kind, samples[-1]["timeStamp"]).code == 6
+    assert asked(nvml, handle, MODULE_POWER).code == 3
+    nvml, handle = serve(tuned.shipped("h100-sxm5-x8_580.105.08", {**given, "mig": {"mode_current": "enabled"}}))
+    assert {kind for kind in wanted if asked(nvml, handle, kind).code == 3} == {1, 2, 3, 4}

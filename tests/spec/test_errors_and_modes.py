@@ -187,7 +187,17 @@ def test_each_field_value_has_its_own_code_type_and_time(node: Node):
 
 @pytest.mark.spec("U16")
 def test_diagnostics_of_a_board_are_those_of_their_rows(node: Node):
-    with node.serve(serving.compiled()) as nvml:
-        said = {name: nvml.call(f"nvmlDevice{name}", nvml.device(0)).code for name in ("GetBusType", "GetLastBBXFlushTime", "GetBridgeChipInfo",
-        "GetIrqNum")}
-    assert said == {"GetBusType": 0, "GetLastBBXFlushTime": 3, "GetBridgeChipInfo": 3, "GetIrqNum": 3}
+    asked = {"GetBusType": {}, "GetLastBBXFlushTime": {}, "GetBridgeChipInfo": {}, "GetIrqNum": {}, "ReadWritePRM_v1": {}, "GetClkMonStatus": {},
+             "GetCapabilities": {"caps.version": 1}, "GetPdi": {"pdi.version": 1}}  # fmt: skip
+
+    def answers(keys: str):
+        with node.serve(serving.compiled(keys)) as nvml:
+            return {name: nvml.call(f"nvmlDevice{name}", nvml.device(0), given) for name, given in asked.items()}
+
+    said = answers("architecture: ampere, pdi: 77")
+    assert {name for name, answer in said.items() if answer.code == 3} == {"GetLastBBXFlushTime", "GetBridgeChipInfo", "GetIrqNum", "ReadWritePRM_v1"}
+    assert {name: answer.code for name, answer in said.items() if answer.code not in (0, 3)} == {}
+    assert said["GetBusType"].out == {"type": 2}
+    assert (said["GetCapabilities"].out["caps.capMask"], said["GetPdi"].out["pdi.value"]) == (0, 77)
+    assert (said["GetClkMonStatus"].out["status.bGlobalStatus"], said["GetClkMonStatus"].out["status.clkMonListSize"]) == (0, 0)
+    assert answers("architecture: turing")["GetClkMonStatus"].code == 3
