@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import zlib
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -92,6 +93,12 @@ def _board_id(values: Values) -> int | None:
     return (domain << 16 | bus << 8 | device) & 0xFFFFFFFF
 
 
+def _pdi(values: Values) -> int | None:
+    """64 bits of the UUID's SHA-256, the same in every process (ledger B26, which says that it comes of the UUID and not how)."""
+    uuid = values.get("uuid")
+    return None if uuid is None else int.from_bytes(hashlib.sha256(rawbytes.encode(str(uuid))).digest()[:8], "big")
+
+
 def _from(key: str) -> Callable[[Values], Any]:
     return lambda values: values.get(key)
 
@@ -160,6 +167,7 @@ def _platform(value: Any) -> Callable[[Values], Any]:
 
 _BY_NAME: Mapping[str, Callable[[Values], Any]] = {
     "board_id": _board_id,
+    "pdi": _pdi,
     "inforom.configuration_checksum": _checksum,
     "c2c_mode": lambda values: "enabled" if values.get("nvlink.c2c_enabled") else None,  # S04: off is not supported, never disabled
     "retired_pages.single_bit": _from("retired_pages.single_bit_retirement"),  # L26

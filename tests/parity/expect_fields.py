@@ -5,6 +5,7 @@ Reads ``mocklib/tables/fields.yaml`` as the compiler does and shares nothing els
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -193,6 +194,7 @@ DEFAULTS: dict[str, Callable[[Flat], Any]] = {
     "remapped_rows.failure_occurred": _only("remapped_rows.", False),
     **expect_events.DEFAULTS,
     "board_id": _board_id,
+    "pdi": lambda values: int(hashlib.sha256(values["uuid"].encode()).hexdigest()[:16], 16) if "uuid" in values else None,
     "c2c_mode": lambda values: "enabled" if values.get("nvlink.c2c_enabled") else None,
     "retired_pages.single_bit": _copied("retired_pages.single_bit_retirement"),
     "retired_pages.double_bit": _copied("retired_pages.double_bit_retirement"),

@@ -20,11 +20,16 @@ class LedgerError(Exception):
 
 @dataclass(frozen=True)
 class Ledger:
-    """Row id -> reason for the rows that are no plain rows; ``rows`` has all ids in the ledger's order, each with its section's title."""
+    """Row id -> reason for the rows that are no plain rows; ``rows`` has all ids in the ledger's order, each with its section's title.
+
+    ``waiting`` rows need a capability that is not there yet, ``outside`` ones speak of no NVML or of what another product does; both are uncovered
+    unless a test proves them.
+    """
 
     rows: Mapping[str, str]
     different: Mapping[str, str]
-    uncovered: Mapping[str, str]
+    waiting: Mapping[str, str]
+    outside: Mapping[str, str]
     remarks: Mapping[str, str]
 
     def check(self, marked: Iterable[str], where: str) -> None:
@@ -42,7 +47,7 @@ def parse(document: Mapping[str, Any]) -> Ledger:
     sections = document["sections"]
     rows = {f"{prefix}{number:02d}": section["title"] for prefix, section in sections.items() for number in range(1, section["rows"] + 1)}
     lists: dict[str, dict[str, str]] = {}
-    for name in ("different", "uncovered", "on_branch_libraries", "waiting_parts"):
+    for name in ("different", "waiting", "outside", "on_branch_libraries", "waiting_parts"):
         lists[name] = found = {}
         for entry in document[name]:
             for row in entry["rows"]:
@@ -50,7 +55,7 @@ def parse(document: Mapping[str, Any]) -> Ledger:
                     if one not in rows or any(one in other for other in lists.values()):
                         raise LedgerError(f"{TABLE.name}: {name}: {one} is no row of the ledger, or stands in two lists")
                     found[one] = entry["reason"]
-    return Ledger(rows, lists["different"], lists["uncovered"], {**lists["on_branch_libraries"], **lists["waiting_parts"]})
+    return Ledger(rows, lists["different"], lists["waiting"], lists["outside"], {**lists["on_branch_libraries"], **lists["waiting_parts"]})
 
 
 def _expand(row: str, sections: Mapping[str, Any]) -> list[str]:

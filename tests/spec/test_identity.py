@@ -60,6 +60,9 @@ CASES = [
     Case("B23", "multi_gpu_board: false", {f"{D}GetMultiGpuBoard": {"multiGpuBool": 0}}, {"multigpu_board": "No"}),
     # captures of boards whose device is not 0 have it unshifted, and no function
     Case("B25", "pci: {bus_id: '0002:0A:1E.0'}", {f"{D}GetBoardId": {"boardId": 0x20A1E}}, {"board_id": "0x20a1e"}),
+    # 64 bits of the UUID's SHA-256: of another UUID others; as given where it is given
+    Case("B26", "", {f"{D}GetPdi": {"pdi.value": 0x3855F38239C6ACF1}}, {"pdi": "0x3855f38239c6acf1"}),
+    Case("B26", "pdi: 0x123", {f"{D}GetPdi": {"pdi.value": 0x123}}, {"pdi": "0x0000000000000123"}),
     Case("B27", "", {f"{D}GetDriverModel": 3, f"{D}GetDriverModel_v2": 3}, {"driver_model/current_dm": "N/A", "driver_model/pending_dm": "N/A"}),
     Case("B27", "driver_model: {current: wddm, pending: wdm}", {f"{D}GetDriverModel": {"current": 0, "pending": 1},
                                                                f"{D}GetDriverModel_v2": {"current": 0, "pending": 1}}),

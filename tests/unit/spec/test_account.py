@@ -13,9 +13,10 @@ from mocklib import fields, packing
 from tests.spec import account, blinding, ledger, recording, results
 
 SMALL = ledger.parse({
-    "sections": {"A": {"rows": 4, "title": "first"}, "P": {"rows": 2, "title": "second"}},
+    "sections": {"A": {"rows": 4, "title": "first"}, "P": {"rows": 2, "title": "second"}, "Y": {"rows": 1, "title": "third"}},
     "different": [{"rows": ["A03"], "reason": "at once"}],
-    "uncovered": [{"rows": ["P"], "reason": "waits"}],
+    "waiting": [{"rows": ["P"], "reason": "waits"}],
+    "outside": [{"rows": ["Y01"], "reason": "no NVML"}],
     "on_branch_libraries": [{"rows": ["A01"], "reason": "missing there"}],
     "waiting_parts": [],
 })
@@ -23,8 +24,10 @@ SMALL = ledger.parse({
 
 def test_a_row_is_passed_when_each_of_its_tests_passed():
     found = account.account(SMALL, {"x": ["A01", "A02"], "y": ["A02"]}, {"x": "passed", "y": "passed"})
-    assert (found.passed, found.different, found.uncovered) == (["A01", "A02"], ["A03"], ["A04", "P01", "P02"])
-    assert found.reasons == {"A01": "missing there", "A03": "at once", "A04": "no test is marked with it", "P01": "waits", "P02": "waits"}
+    assert (found.passed, found.different, found.uncovered) == (["A01", "A02"], ["A03"], ["A04", "P01", "P02", "Y01"])
+    assert (found.waiting, found.outside, found.bare) == (["P01", "P02"], ["Y01"], ["A04"])
+    given = {"A01": "missing there", "A03": "at once", "P01": "waits", "P02": "waits", "Y01": "no NVML"}
+    assert found.reasons == {**given, "A04": "no test is marked with it"}
 
 
 @pytest.mark.parametrize(("outcome", "why"), [("failed", "failed: y"), ("skipped: no binary", "skipped: no binary: y"), (None, "not run: y")])
@@ -47,25 +50,37 @@ def test_a_mark_of_an_unknown_or_a_different_row_is_refused(row: str, message: s
 
 def test_the_ledger_has_every_row_of_its_first_two_parts_once():
     found = ledger.load()
-    assert len(found.rows) == 600
-    assert {"A08", "Y05", "Y06", "Y07", "Z23", "J11", "U05", "V07", "R21", "R22", "O13", "S14"} == set(found.different)
-    assert found.different.keys() | found.uncovered.keys() | found.remarks.keys() <= found.rows.keys()
+    assert len(found.rows) == 610
+    assert {"A08", "Y05", "Y06", "Y07", "Z23", "J11", "U05", "V07", "R21", "R22", "O13", "S14", "E08", "U18"} == set(found.different)
+    assert found.different.keys() | found.waiting.keys() | found.outside.keys() | found.remarks.keys() <= found.rows.keys()
 
 
 def test_a_row_in_two_lists_is_refused():
     twice: dict[str, Any] = {"sections": {"A": {"rows": 1, "title": ""}}, "on_branch_libraries": [], "waiting_parts": []}
-    twice |= {"different": [{"rows": ["A01"], "reason": ""}], "uncovered": [{"rows": ["A"], "reason": ""}]}
+    twice |= {"different": [{"rows": ["A01"], "reason": ""}], "waiting": [{"rows": ["A"], "reason": ""}], "outside": []}
     with pytest.raises(ledger.LedgerError, match="A01 is no row of the ledger, or stands in two lists"):
         ledger.parse(twice)
 
 
-def test_the_account_is_written_as_three_lists_of_ids_and_their_reasons(tmp_path: Path):
+def test_the_account_is_written_as_three_lists_of_ids_and_nothing_else(tmp_path: Path):
     account.account(SMALL, {"x": ["A02"]}, {"x": "passed"}).write(tmp_path / "build" / "spec.json")
     written = json.loads((tmp_path / "build" / "spec.json").read_text(encoding="utf-8"))
-    assert written["passed"] == ["A02"]
-    assert written["different"] == ["A03"]
-    assert written["uncovered"] == ["A01", "A04", "P01", "P02"]
-    assert written["reasons"].keys() == {"A01", "A03", "A04", "P01", "P02"}
+    assert written == {"passed": ["A02"], "different": ["A03"], "uncovered": ["A01", "A04", "P01", "P02", "Y01"]}
+
+
+def test_the_account_is_printed_by_reason_with_the_failed_tests_and_a_total():
+    found = account.account(SMALL, {"x": ["A01"], "y": ["A02"]}, {"x": "passed", "y": "failed"})
+    assert found.lines() == [
+        "passed        1  A01",
+        "different     1  A03: at once",
+        "waiting       2  P01-P02: waits",
+        "outside       1  Y01: no NVML",
+        "uncovered     1  A02: failed: y",
+        "uncovered     1  A04: no test is marked with it",
+        "of passed     1  A01: missing there",
+        "failed: y",
+        "1 passed, 1 different, 5 uncovered (2 waiting, 1 outside, 2 of no list) of 7 rows",
+    ]
 
 
 def test_rows_that_follow_each_other_are_printed_as_first_and_last():
