@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import struct
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +24,7 @@ from harness.stores.profiles import Device, Profile
 from harness.stores.schema import codec
 from harness.tables import linkids, serving
 from harness.tables.drivers import Driver
+from harness.text import rawbytes
 from harness.words.errors import InputError
 from mocklib import fields
 from mocklib.image import Clock, FieldId, FieldValue, ImageSpec, LinkId, Slot, Source, Track
@@ -102,9 +105,16 @@ def _system(profile: Profile, driver: Driver) -> dict[str, FieldValue]:
     }
     if system.get("init_status") is not None:
         values["system.init_status"] = FieldValue(int(system["init_status"]))
+    if system.get("hic"):
+        values["system.hic"] = FieldValue(b"".join(_host_card(card) for card in system["hic"]))
     values["nvlink.most_links"] = FieldValue(linkids.most_links(driver.version.parts))
     values |= compile_nvlink.node_fields(profile.devices)
     return {name: value for name, value in values.items() if name in fields.system_fields()}
+
+
+def _host_card(card: Mapping[str, Any]) -> bytes:
+    """nvmlHwbcEntry_t: the card's id and 31 bytes of its version, the rest of it cut (ledger B07)."""
+    return struct.pack("=I32s", int(card["id"]), rawbytes.encode(str(card.get("firmware_version") or ""))[:31])
 
 
 def cuda_version(profile: Profile) -> tuple[int, int]:

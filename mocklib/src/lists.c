@@ -130,17 +130,33 @@ nvmlReturn_t nvp_h_retired_pages_v2(const struct nvp_device *device, nvmlPageRet
     return retired(device, cause, count, timestamps == NULL ? NULL : addresses, timestamps);
 }
 
-/* No unit and no host interface card is part of a profile: an empty set is SUCCESS and 0 (ledger B07, H14). */
+/* No unit is part of a profile: an empty set is SUCCESS and 0 (ledger H14). */
 nvmlReturn_t nvp_h_none(unsigned int *count)
 {
     *count = 0;
     return NVML_SUCCESS;
 }
 
-nvmlReturn_t nvp_h_no_hic(unsigned int *count, nvmlHwbcEntry_t *entries)
+/* The host interface cards of the node; a profile that names none has an empty set: SUCCESS and 0 (ledger B07). */
+nvmlReturn_t nvp_h_host_cards(unsigned int *count, nvmlHwbcEntry_t *entries)
 {
-    (void)entries;
-    return nvp_h_none(count);
+    const unsigned int capacity = *count;
+    nvmlReturn_t code;
+    NVP_READ_BEGIN(&nvp_node)
+        const void *cards = NULL;
+        uint64_t number = 0;
+        *count = capacity;
+        code = nvp_list_in(&nvp_node, nvp_half, NVP_S_system_hic, sizeof *entries, &cards, &number);
+        if (code == NVML_ERROR_NOT_SUPPORTED)
+            number = 0;
+        if (code == NVML_SUCCESS || code == NVML_ERROR_NOT_SUPPORTED)
+            code = nvp_room(count, entries, number);
+        for (uint64_t i = 0; code == NVML_SUCCESS && i < number; i++) {
+            memcpy(&entries[i], (const unsigned char *)cards + i * sizeof *entries, sizeof *entries);
+            entries[i].firmwareVersion[sizeof entries[i].firmwareVersion - 1] = '\0';
+        }
+    NVP_READ_END(&nvp_node)
+    return code;
 }
 
 nvmlReturn_t nvp_h_no_unit(unsigned int index, nvmlUnit_t *unit)

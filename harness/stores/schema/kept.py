@@ -24,7 +24,6 @@ DEVICE: tuple[Key, ...] = (
 """Keys of one GPU; the numbers of the words are nvml.h's where it has any, else their order."""
 
 NODE: tuple[Key, ...] = (
-    Key("system.hic", "cards"),
     Key("nvlink.multi_node", "flag"),
 )  # fmt: skip
 """Keys of the node, by their whole path."""

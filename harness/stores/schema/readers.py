@@ -71,6 +71,7 @@ _SYSTEM: Mapping[str, str] = {
     "system.driver_version": "system.driver_version", "system.nvml_version": "system.nvml_version", "system.cuda_version": "system.cuda_version",
     "system.cuda_version_major": "system.cuda_version", "system.cuda_version_minor": "system.cuda_version",
     "system.driver_branch": "system.driver_branch", "system.init_status": "system.init_status",
+    "system.hic": "system.hic",
 }  # fmt: skip
 _CALLED: Mapping[str, tuple[str, ...]] = {
     "system.num_devices": ("nvmlDeviceGetCount_v2",), "devices": ("nvmlDeviceGetCount_v2",), "index": ("nvmlDeviceGetIndex",),

@@ -32,7 +32,7 @@ def test_a_key_that_is_not_given_is_not_supported(tree):
     (device,) = spec_of(tree).devices
     answered = {name for name, value in device.items() if value.status == 0 and not name.startswith("failure.")}  # inert by default
     assert answered == {
-        "minor_number", "uuid", "performance_state", "virtualization.mode", "protected_memory.total_bytes",
+        "minor_number", "uuid", "pdi", "performance_state", "virtualization.mode", "protected_memory.total_bytes",
         "protected_memory.used_bytes", "protected_memory.free_bytes", "capabilities.egm", "processes.compute", "processes.graphics", "processes.mps",
         "processes.graphics_listed",
     }  # fmt: skip

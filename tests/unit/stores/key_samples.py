@@ -76,7 +76,6 @@ _SAMPLES: dict[str, tuple[Any, Any]] = {
     "mapping": ({"types": []}, {"instances": [{"type": "x"}]}),
     "mappings": ([], [{"profile": "1g.10gb"}]),
     "features": ({"fp8_support": True}, {}),
-    "cards": ([{"id": 0, "firmware_version": "1.2.3.4"}], []),
     "bw_mode": (1, 3),
     "bw_modes": ([0, 1], [1, 2]),
     "link_threshold": (500, 700),
