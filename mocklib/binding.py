@@ -150,7 +150,8 @@ class Nvml:
     def slot(self, device: int | None, number: int, shape: str, key: int = 0) -> Answer:
         """Call slot ``number`` of the private table; ``shape`` as in the image (mocklib.spec.SHAPES); what it wrote stands under ``value``.
 
-        ``key`` is the second argument of a keyed slot, the index of a handle slot.
+        ``key`` is the second argument of a keyed slot, the index of a handle slot.  A slot that takes a list of GPUs is given the one, and answers
+        the code of that GPU.
         """
         entry = self._slot_entry(number)
         if entry is None:
@@ -177,6 +178,10 @@ class Nvml:
             found = self.ffi.new("nvmlDevice_t *")
             code = int(entry(self.ffi.cast("void *", key), self.ffi.cast("void *", found), self.ffi.cast("void *", 0x22)))
             return Answer(code, {} if code else {"value": int(self.ffi.cast("uintptr_t", found[0]))})
+        if shape == "reset_list":
+            listed, codes = self.ffi.new("void *[]", [handle]), self.ffi.new("unsigned int[]", 1)
+            code = int(entry(self.ffi.cast("void *", 1), self.ffi.cast("void *", listed), self.ffi.cast("void *", codes)))
+            return Answer(code or int(codes[0]))
         return Answer(int(entry(handle, self.ffi.NULL, self.ffi.NULL)))
 
     def _slot_entry(self, number: int) -> Any:

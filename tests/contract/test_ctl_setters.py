@@ -43,6 +43,8 @@ device_defaults:
   supported_clocks: {memory_clocks: [{freq_mhz: 3996, graphics_clocks: [2070, 2055]}]}
 devices: [{index: 0}]
 """
+RESET = 168
+"""The slot of nvidia-smi's reset."""
 PRESET = {"profile.version": 1, "profile.profileId": 2}
 
 
@@ -127,7 +129,7 @@ def fresh(board: Board) -> None:
 
 
 @pytest.mark.parametrize(("function", "arguments", "keys"), CALLS, ids=[f"{number}-{case[0]}" for number, case in enumerate(CALLS)])
-@pytest.mark.spec("Y14")
+@pytest.mark.spec("U09", "Y14")
 def test_what_a_setter_wrote_is_said_by_keys_and_comes_back(board: Board, function: str, arguments: dict[str, Any], keys: tuple[str, ...]) -> None:
     before = board.fields()
     assert board.set(function, arguments) == 0
@@ -189,6 +191,22 @@ def test_whatever_was_done_the_document_makes_it_again(board: Board, seed: int) 
     putting.apply(board.node, document.load(document.dump(said), "export"), "export")
     assert {name: (value, after[name]) for name, value in board.fields().items() if value != after[name]} == {}
     assert putting.overrides(board.node) == said
+
+
+@pytest.mark.spec("Z21")
+def test_the_reset_that_nvidia_smi_asks_for_drops_every_write_and_the_gpus_overrides_and_takes_the_pending_ecc_modes(board: Board) -> None:
+    """Each setter's write and what stands in the document are gone; the GPU's are those before it, but for the modes that were pending."""
+    before = board.fields()
+    for function, arguments, _ in CALLS:
+        assert board.set(function, arguments) == 0
+    putting.put(board.node, 0, always({"utilization.gpu": 77, "thermal.temperature_gpu_c": 66}))
+    written = {name for name, value in board.fields().items() if value != before[name]}
+    assert {"fan.duties", "power.enforced_limit_mw", "clocks.graphics_app", "clocks.locked_graphics.max_mhz", "utilization.gpu"} <= written
+    assert {"power.workload_profiles.requested", "power.smoothing.profiles.2.ramp_up_rate_mw_per_s"} <= written
+    assert board.nvml.slot(board.nvml.device(0), RESET, "reset_list").code == 0
+    left = {name: value.value for name, value in board.fields().items() if value != before[name]}
+    assert left == {"ecc.mode_current": 0, "ecc.mode_pending": 0, "ecc.dram_encryption.mode_current": 1, "ecc.dram_encryption.mode_pending": 1}
+    assert putting.overrides(board.node).devices.get(0, {}).keys() <= {"ecc"}
 
 
 @pytest.mark.spec("O03", "X24", "Y14")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mocklib import image, state
+from harness.stores.schema import blocks
+from harness.tables import drivers
+from mocklib import fields, image, state
 from mocklib.image import Clock
 from tests.contract import nvlinks
 from tests.contract.nvlinks import BLACKWELL, SWITCHED
@@ -94,6 +97,16 @@ def test_links_fan_out_to_switches_that_have_no_address_of_their_own(serve: Serv
     end = link(nvml, handle, "RemotePciInfo_v2", 3)
     assert (end["pci.busId"], end["pci.domain"], end["pci.bus"], end["pci.device"]) == ("FFFFFFFF:FF:FF.0", 0xFFFFFFFF, 0xFF, 0xFF)
     assert (field(nvml, handle, 146, 3), field(nvml, handle, 147)) == (0, 4)
+
+
+@pytest.mark.spec("S29")
+def test_nothing_speaks_of_the_health_of_a_switch() -> None:
+    """No function of the header, no field id but the number of links to switches, and no key of a switch."""
+    assert [name for name in fields.since() if re.search("switch|nscq|sxid", name, re.IGNORECASE)] == []
+    tree = drivers.load()
+    known = {name for version in tree.versions() for name in tree.resolve(version).field_ids if re.search("NVSWITCH|NSCQ|SXID", name)}
+    assert known <= {"NVML_FI_DEV_NVSWITCH_CONNECTED_LINK_COUNT"}
+    assert set(blocks.Switch.model_fields) == {"bdf", "uuid", "device_id"}
 
 
 @pytest.mark.spec("S06", "S07", "S32")

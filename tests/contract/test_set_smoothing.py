@@ -84,7 +84,7 @@ def test_the_floor_is_the_active_presets_share_of_the_enforced_limit_while_smoot
     assert [value(nvml, nvml.device(1), field) for field in (CEILING, ACTIVE, PERCENT)] == [400.0, 0, 0]
 
 
-@pytest.mark.spec("F22", "F23", "F24", "F25")
+@pytest.mark.spec("F22", "F23", "F24", "F25", "Z14")
 def test_what_no_preset_can_be_is_invalid_and_changes_nothing(serve: Serve) -> None:
     nvml, handle = serve(tuned.spec(board()))
     assert [update(nvml, handle, 2, parameter, number) for parameter, number in ((0, 100), (1, 30_000), (2, 15_000), (3, 250))] == [SUCCESS] * 4
@@ -96,11 +96,14 @@ def test_what_no_preset_can_be_is_invalid_and_changes_nothing(serve: Serve) -> N
     assert [value(nvml, handle, field, 2) for field in (PERCENT, RAMP_UP, RAMP_DOWN, HYSTERESIS, ACTIVE)] == seen
 
 
-@pytest.mark.spec("F21", "F22", "F24")
+@pytest.mark.spec("F21", "F22", "F23", "F24", "F25", "Z14")
 def test_smoothing_is_the_same_in_every_process(serve: Serve, library_path: Path) -> None:
+    """The writes of nvidia-smi's -s, -spp, and -p with -ptf, -rur, -rdr and -rdh, each read in a process of its own."""
     nvml, handle = serve(tuned.spec(board()))
-    assert [state(nvml, handle, 1), activate(nvml, handle, 4), update(nvml, handle, 4, 1, 777)] == [SUCCESS] * 3
-    assert [tuned.field_elsewhere(library_path, field, preset) for field, preset in ((ENABLED, 0), (ACTIVE, 0), (RAMP_UP, 4))] == [1, 4, 777]
+    assert [state(nvml, handle, 1), activate(nvml, handle, 4)] == [SUCCESS] * 2
+    assert [update(nvml, handle, 4, parameter, number) for parameter, number in ((0, 65.5), (1, 777), (2, 888), (3, 250))] == [SUCCESS] * 4
+    read = ((ENABLED, 0), (ACTIVE, 0), (PERCENT, 4), (RAMP_UP, 4), (RAMP_DOWN, 4), (HYSTERESIS, 4))
+    assert [tuned.field_elsewhere(library_path, field, preset) for field, preset in read] == [1, 4, 65.5, 777, 888, 250]
 
 
 @pytest.mark.spec("F20")

@@ -57,7 +57,7 @@ def now(nvml: Nvml, handle: int) -> tuple[list[int], list[int]]:
     return bits(out["currentProfiles.requestedProfilesMask.mask"]), bits(out["currentProfiles.enforcedProfilesMask.mask"])
 
 
-@pytest.mark.spec("F12", "F13", "F14", "F15")
+@pytest.mark.spec("F12", "F13", "F14", "F15", "Z13")
 def test_each_profile_offered_stands_at_its_bit_with_its_priority_and_conflicts(serve: Serve) -> None:
     nvml, handle = serve(tuned.spec(board()))
     out = nvml.call(INFOS, handle).out
@@ -94,7 +94,7 @@ def test_a_profile_is_enforced_unless_one_of_better_priority_conflicts(
     assert now(nvml, nvml.device(1)) == (asked, enforced)
 
 
-@pytest.mark.spec("F16", "F18")
+@pytest.mark.spec("F16", "F18", "Z13")
 def test_three_setters_add_take_away_and_replace(serve: Serve) -> None:
     nvml, handle = serve(tuned.spec(board(requested=[5]), driver=THREE))
     assert (change(nvml, handle, SET, 2), now(nvml, handle)[0]) == (SUCCESS, [2, 5])
@@ -113,7 +113,7 @@ def test_a_profile_that_is_not_offered_is_invalid_and_nothing_is_applied(serve: 
     assert now(nvml, handle) == ([5], [5])
 
 
-@pytest.mark.spec("F18", "F19")
+@pytest.mark.spec("F18", "F19", "Z13")
 def test_what_was_asked_for_before_a_write_is_read_before_it_and_each_gpu_has_its_own(serve: Serve, library_path: Path) -> None:
     """The calls of one run of nvidia-smi in its order: -gr, then -sr and -cr, then -ge; of a list only the first reaches the second GPU."""
     nvml, handle = serve(tuned.spec(board(), board()))

@@ -93,6 +93,27 @@ def test_device_nodes_say_what_a_container_sees(
     assert nvml.count() == 3, "without the variable nothing is hidden"
 
 
+@pytest.mark.spec("U20")
+def test_what_a_container_reads_of_the_gpu_it_sees_is_what_the_host_reads(
+    nvml: Nvml, image_path: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which GPUs are seen depends on what was allocated; memory, load, power and processes are the GPU's."""
+    (tmp_path / "nvidia1").touch()
+    image_path(boards.spec(2, devices=[boards.device(number) | {"minor_number": FieldValue(number)} for number in range(2)]))
+    calls = ("MemoryInfo", "UtilizationRates", "PowerUsage", "ComputeRunningProcesses_v3", "PciInfo_v3", "UUID")
+
+    def read(index: int) -> dict[str, Any]:
+        return {call: nvml.call(f"nvmlDeviceGet{call}", nvml.device(index)).out for call in calls}
+
+    assert nvml.init() == 0
+    host = [read(0), read(1)]
+    nvml.shutdown()
+    monkeypatch.setenv("MOCK_NVML_DEVICE_NODES", str(tmp_path))
+    assert nvml.init() == 0
+    assert (nvml.count(), read(0)) == (1, host[1])
+    assert host[0] != host[1]
+
+
 @pytest.mark.parametrize("status", [9, 18, 999])
 def test_init_answers_what_the_node_says_and_nothing_after_it_is_initialised(nvml: Nvml, image_path: Callable[..., Path], status: int) -> None:
     spec = boards.spec()

@@ -157,6 +157,25 @@ def test_who_is_not_root_is_refused_and_nothing_changes(node: Callable[..., Node
     assert on.read() == AT_FIRST
 
 
+@pytest.mark.spec("Z21")
+@pytest.mark.parametrize("branch", [390, 470, 555])
+def test_a_reset_drops_the_limit_and_the_clocks_that_were_written(node: Callable[..., Node], branch: int) -> None:
+    on = node(branch)
+    for step in (STEPS[0], STEPS[3], STEPS[7], STEPS[10]):
+        assert on.run(step.command)[:2] == on.expected(step), step.command
+    assert on.read()[:3] == ["200.00 W", "200.00 W", "1395 MHz"]
+    status, said, _ = on.run("-r -i 0")
+    assert (status, "was successfully reset" in said) == (0, True)
+    assert on.read() == AT_FIRST
+
+
+@pytest.mark.parametrize("verb", ["power-profiles -l", "power-smoothing -s 1"])
+def test_the_newest_binary_has_no_verb_for_power_profiles_and_smoothing(node: Callable[..., Node], verb: str) -> None:
+    """What the ledger's rows of these verbs rest on: their NVML calls alone.  A binary that has them makes this red: then they are to be run."""
+    status, said, _ = node(BRANCHES[-1]).run(verb)
+    assert (status, said) == (255, f"ERROR: Option {verb.split()[0]} is not recognized. Please run 'nvidia-smi -h'.")
+
+
 CALLS = {"-pl": "nvmlDeviceSetPowerManagementLimit", "-ac": "nvmlDeviceSetApplicationsClocks", "-rac": "nvmlDeviceResetApplicationsClocks",
          "-lgc": "nvmlDeviceSetGpuLockedClocks", "-rgc": "nvmlDeviceResetGpuLockedClocks", "-lmc": "nvmlDeviceSetMemoryLockedClocks",
          "-rmc": "nvmlDeviceResetMemoryLockedClocks"}  # fmt: skip

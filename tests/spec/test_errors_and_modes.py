@@ -137,6 +137,10 @@ CASES = [
     Case("R06", "accounting: {mode: disabled}", {f"{D}GetAccountingStats pid=9": 3}),
     Case("R09", f"accounting: {{mode: enabled}}, {PROCESSES}", {}, {"accounted_processes/accounted_process_info[0]/pid": "100",
                                                                     "accounted_processes/accounted_process_info[0]/gpu_util": "5 %"}),
+    # a GPU of which memory is in use, as one that was claimed: nobody is made up who uses it
+    Case("U19", "memory: {total_bytes: 1073741824, used_bytes: 536870912, free_bytes: 536870912}, utilization: {gpu: 90, memory: 50}",
+         {f"{D}Get{kind}RunningProcesses_v3": {"infos": []} for kind in ("Compute", "Graphics", "MPSCompute")},
+         {"fb_memory_usage/used": "512 MiB", "processes": ""}),
     *(Case(row, PROCESSES, {f"{D}GetComputeRunningProcesses_v3": {"infos": [running(100, 300)]},
          f"{D}GetGraphicsRunningProcesses_v3": {"infos": [running(200, 20)]},
                             f"{D}GetMPSComputeRunningProcesses_v3": {"infos": [running(300, 10)]}}) for row in ("R10", "R11", "R13")),
