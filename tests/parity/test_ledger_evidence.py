@@ -41,7 +41,7 @@ def test_boards_other_than_those_with_a_grace_processor_have_values_of_the_platf
     ("h100-sxm5-x8_580.105.08", 81559, 8, 80, 8), ("a100-sxm4-40gb-x1_570.148.08", 40960, 1, 40, 8), ("l40s-x1_595.91.07", 46068, 1, 48, 8),
     ("t4-x1_595.91.07", 15360, 1, 16, 8),
 ])  # fmt: skip
-def test_memory_and_gpus_of_a_node_are_not_those_of_another_products_profiles(name: str, mib: int, count: int, said_gib: int, said_count: int) -> None:
+def test_memory_and_gpus_are_not_those_of_another_products_profiles(name: str, mib: int, count: int, said_gib: int, said_count: int) -> None:
     """U18 says them; not one capture has both."""
     found = gpus(name)
     assert (read(found[0], "fb_memory_usage/total"), len(found)) == (f"{mib} MiB", count)

@@ -173,7 +173,7 @@ def test_a_reset_drops_the_limit_and_the_clocks_that_were_written(node: Callable
 def test_the_newest_binary_has_no_verb_for_power_profiles_and_smoothing(node: Callable[..., Node], verb: str) -> None:
     """What the ledger's rows of these verbs rest on: their NVML calls alone.  A binary that has them makes this red: then they are to be run."""
     status, said, _ = node(BRANCHES[-1]).run(verb)
-    assert (status, said) == (255, f"ERROR: Option {verb.split()[0]} is not recognized. Please run 'nvidia-smi -h'.")
+    assert (status, said) == (255, f"ERROR: Option {verb.split(maxsplit=1)[0]} is not recognized. Please run 'nvidia-smi -h'.")
 
 
 CALLS = {"-pl": "nvmlDeviceSetPowerManagementLimit", "-ac": "nvmlDeviceSetApplicationsClocks", "-rac": "nvmlDeviceResetApplicationsClocks",

@@ -86,7 +86,8 @@ def account(ledger: Ledger, marked: Mapping[str, Sequence[str]], outcomes: Mappi
         for row in rows:
             tests[row].append(test)
     passed, uncovered, reasons = [], [], {**ledger.different}
-    waiting, outside = [], []
+    waiting: list[str] = []
+    outside: list[str] = []
     for row in ledger.rows:
         if row in ledger.different:
             continue
