@@ -17,6 +17,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from pycparser.c_parser import ParseError
+
 from mocklib import fields
 from mocklib.gen import emit, handlers, names, pythonside, recorded
 from mocklib.gen.header import OLDER, Header, HeaderMissingError, find_header, parse
@@ -62,7 +64,10 @@ class Compiler:
 def find_compiler() -> Compiler:
     """CC, else cc, else the ziglang package."""
     if named := os.environ.get("CC"):
-        command = tuple(shlex.split(named))
+        try:
+            command = tuple(shlex.split(named))
+        except ValueError as error:
+            raise BuildError(f"CC={named} is no command: {error}; unset it or name a C compiler") from error
         if not command or shutil.which(command[0]) is None:
             raise BuildError(f"CC={named} is not a program on PATH; unset it or name a C compiler")
         return Compiler(command)
@@ -84,7 +89,13 @@ def nvml_header() -> Path:
 def read_header(compiler: Compiler, path: Path) -> Header:
     """nvml.h with the older declarations, preprocessed and parsed."""
     text = compiler.run("-E", "-P", "-DNVML_NO_UNVERSIONED_FUNC_DEFS", "-include", str(path), "-x", "c", str(OLDER))
-    return parse(text, path.read_text(encoding="latin-1"))
+    try:
+        made = parse(text, path.read_text(encoding="latin-1"))
+    except ParseError as error:
+        raise BuildError(f"{path}: cannot be read as nvml.h: {error}; unset NVPARITY_NVML_HEADER or name the vendor's header") from error
+    if "nvmlInit_v2" not in made.functions:
+        raise BuildError(f"{path}: is no nvml.h: it declares no nvmlInit_v2; unset NVPARITY_NVML_HEADER or name the vendor's header")
+    return made
 
 
 def generated_folder(out: Path) -> Path:

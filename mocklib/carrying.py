@@ -86,7 +86,7 @@ def epoch_ns(of_record: int) -> int:
     if of_record:
         return of_record
     asked = os.environ.get("MOCK_NVML_EPOCH", "")
-    if re.fullmatch(r"[0-9]{1,10}", asked, re.ASCII):
+    if re.fullmatch(r"[0-9]{1,10}", asked, re.ASCII) and int(asked):  # anything else is told of by the commands, and not taken
         return int(asked) * 1_000_000_000
     try:
         found = re.search(r"^btime ([0-9]{1,10})$", Path("/proc/stat").read_text("ascii", "replace"), re.MULTILINE | re.ASCII)

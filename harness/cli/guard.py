@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from harness.cli.commands import cli
+from harness.words import variables
 from harness.words.errors import EXIT_BUG, EXIT_ENVIRONMENT, EXIT_INTERRUPTED, EXIT_PARITY, EXIT_USAGE, NvparityError
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ def open_streams() -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line; the exit status.  Messages go to stderr, one line each."""
+    for line in variables.told(os.environ):
+        _say(line, EXIT_USAGE)
     try:
         status = _invoke(list(arguments))
         sys.stdout.flush()

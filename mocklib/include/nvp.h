@@ -289,6 +289,7 @@ void nvp_unanswered_begin(void);
 void nvp_unanswered_forget(void);
 void nvp_unanswered_write(void);
 
+#include "nvp_environment.h"
 #include "nvp_failure.h"
 
 /* ---- gpm.c ---- */
@@ -337,7 +338,6 @@ extern const bool nvp_system_moves[NVP_SYSTEM_FIELD_COUNT];
 /* Files are opened so that a pipe or a terminal under the name of one neither blocks nor becomes ours. */
 #define NVP_OPEN (O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 
-const char *nvp_environment(const char *name);
 nvmlReturn_t nvp_image_ensure(void);
 const struct nvp_image *nvp_image_open(const char *path, bool quiet);
 const struct nvp_image *nvp_image_default(void);
@@ -347,7 +347,6 @@ bool nvp_record_sound(const unsigned char *bytes, uint64_t size, bool of_node);
 uint32_t nvp_crc32(uint32_t crc, const unsigned char *bytes, size_t size);
 bool nvp_sha256_file(const char *path, uint8_t digest[32]);
 const char *nvp_compile(const char *profile, const char *target, bool (*ready)(void *), void *request);
-bool nvp_parse_count(const char *text, unsigned int *count);
 extern char nvp_image_path[NVP_PATH_SIZE];
 
 void nvp_bind_records(void);

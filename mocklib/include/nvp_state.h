@@ -51,6 +51,7 @@ unsigned char *nvp_state_edited(void);
 int nvp_state_open(int flags, enum nvp_found *found);
 enum nvp_found nvp_state_map(int file, int protection, struct nvp_mapped *map);
 enum nvp_found nvp_state_bind(void);
+void nvp_state_say_unwritable(int error);
 bool nvp_state_create(void);
 bool nvp_state_lay_out(struct nvp_state *state);
 bool nvp_state_fits(const struct nvp_mapped *map);

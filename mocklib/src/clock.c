@@ -62,7 +62,10 @@ static uint64_t epoch_here;
 /* At the first nvmlInit. */
 void nvp_epoch_begin(void)
 {
-    const uint64_t asked = parse_seconds(nvp_environment("MOCK_NVML_EPOCH"));
+    const char *const named = nvp_environment("MOCK_NVML_EPOCH");
+    const uint64_t asked = named && strchr(named, '\n') == NULL ? parse_seconds(named) : 0;
+    if (named != NULL && asked == 0)
+        nvp_refuse_variable("MOCK_NVML_EPOCH", named, "is no number of whole seconds since 1970, 1 to 9999999999", "what adds up began when this host started");
     if (__atomic_load_n(&epoch_here, __ATOMIC_RELAXED) != 0 && asked == 0)
         return;
     uint64_t epoch = asked ? asked : boot_ns();

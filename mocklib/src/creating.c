@@ -1,6 +1,7 @@
 /* A fresh state of the image: written aside and renamed, under the lock that every writer of a state takes. */
 #include "nvp_state.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <stdio.h>
@@ -52,11 +53,16 @@ bool nvp_state_lay_out(struct nvp_state *state)
 }
 
 /* Every block of it now: on a full disk a store into a hole would end the process. */
+static bool filled(int file, uint64_t place, uint64_t size)
+{
+    errno = posix_fallocate(file, (off_t)place, (off_t)size);
+    return errno == 0;
+}
+
 static bool put_record(int file, const struct nvp_state *state, unsigned int record, const struct nvp_device_entry *entry)
 {
     const uint64_t place = state->first + record * state->stride, first = place + sizeof(struct nvp_state_record);
-    return posix_fallocate(file, (off_t)place, (off_t)(sizeof(struct nvp_state_record) + entry->size)) == 0 &&
-           posix_fallocate(file, (off_t)(first + state->capacity), (off_t)entry->size) == 0 &&
+    return filled(file, place, sizeof(struct nvp_state_record) + entry->size) && filled(file, first + state->capacity, entry->size) &&
            pwrite(file, (const unsigned char *)nvp_image + entry->record, entry->size, (off_t)first) == (ssize_t)entry->size;
 }
 
@@ -67,11 +73,13 @@ static bool allowed(uint64_t size)
     return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || size <= limit.rlim_cur;
 }
 
+/* The new file under its name, or false and errno. */
 bool nvp_state_create(void)
 {
     char aside[NVP_PATH_SIZE + 32];
     const struct nvp_device_entry *entries = (const void *)((const unsigned char *)nvp_image + nvp_image->devices.offset);
     struct nvp_state state;
+    errno = EFBIG;
     if (!nvp_state_lay_out(&state) || !allowed(state.size))
         return false;
     (void)nvp_format(aside, sizeof aside, "%s.new.%ld", nvp_state_path, (long)getpid());
@@ -79,14 +87,16 @@ bool nvp_state_create(void)
     const int file = open(aside, O_RDWR | O_CREAT | O_EXCL | NVP_OPEN, 0666);
     if (file < 0)
         return false;
-    bool good = ftruncate(file, (off_t)state.size) == 0 && posix_fallocate(file, 0, (off_t)state.first) == 0 &&
+    bool good = ftruncate(file, (off_t)state.size) == 0 && filled(file, 0, state.first) &&
                 pwrite(file, &state, sizeof state, 0) == sizeof state && put_record(file, &state, 0, &nvp_image->node);
     for (unsigned int i = 0; good && i < nvp_image->device_count; i++)
         good = put_record(file, &state, i + 1, &entries[i]);
     close(file);
     if (good && rename(aside, nvp_state_path) == 0)
         return true;
+    const int error = errno;
     unlink(aside);
+    errno = error;
     return false;
 }
 

@@ -10,9 +10,11 @@ extern const unsigned char nvp_default_bytes[];
 extern const uint64_t nvp_default_size;
 
 #define DEFAULT_COUNT 8
+#define TEXT_OF(number) #number
+#define TEXT(number) TEXT_OF(number)
 
 /* A count of devices in text: digits alone, capped at what the device table holds. */
-bool nvp_parse_count(const char *text, unsigned int *count)
+static bool parse_count(const char *text, unsigned int *count, bool *capped)
 {
     unsigned long value = 0;
     if (text == NULL || *text == '\0')
@@ -21,8 +23,10 @@ bool nvp_parse_count(const char *text, unsigned int *count)
         if (*text < '0' || *text > '9')
             return false;
         value = value * 10 + (unsigned long)(*text - '0');
-        if (value > NVP_MAX_DEVICES)
+        if (value > NVP_MAX_DEVICES) {
             value = NVP_MAX_DEVICES;
+            *capped = true;
+        }
     }
     *count = (unsigned int)value;
     return true;
@@ -85,22 +89,34 @@ static void patch_node(unsigned char *record, const char *driver)
 static const char *driver_asked(void)
 {
     const char *driver = nvp_environment("MOCK_NVML_DRIVER_VERSION");
-    if (driver == NULL || driver[0] < '0' || driver[0] > '9' || strspn(driver, "0123456789.") != strlen(driver) || strlen(driver) > 32)
-        return NULL;
-    return driver;
+    if (driver == NULL || (driver[0] >= '0' && driver[0] <= '9' && strspn(driver, "0123456789.") == strlen(driver) && strlen(driver) <= 32))
+        return driver;
+    nvp_refuse_variable("MOCK_NVML_DRIVER_VERSION", driver, "is no driver version: digits and dots, as 550.163.01, 32 at most", "the default's own is served");
+    return NULL;
+}
+
+static unsigned int count_asked(void)
+{
+    const char *asked = nvp_environment("MOCK_NVML_NUM_DEVICES");
+    unsigned int count = DEFAULT_COUNT;
+    bool capped = false;
+    if (asked != NULL && !parse_count(asked, &count, &capped))
+        nvp_refuse_variable("MOCK_NVML_NUM_DEVICES", asked, "is no number of GPUs, 0 to " TEXT(NVP_MAX_DEVICES), "the default has " TEXT(DEFAULT_COUNT));
+    if (capped)
+        nvp_refuse_variable("MOCK_NVML_NUM_DEVICES", asked, "is no number of GPUs, 0 to " TEXT(NVP_MAX_DEVICES), "the default has " TEXT(NVP_MAX_DEVICES));
+    return count;
 }
 
 /* A private copy: the head and tables as they are, then the node's record, then one record a device, each with room behind it. */
 const struct nvp_image *nvp_image_default(void)
 {
     const struct nvp_image *base = (const void *)nvp_default_bytes;
-    unsigned int count = DEFAULT_COUNT;
     if (nvp_default_size < sizeof *base) {
         nvp_say("this library was built without a default: name an image in NVPARITY_IMAGE or a profile in MOCK_NVML_CONFIG");
         return NULL;
     }
-    const char *asked = nvp_environment("MOCK_NVML_NUM_DEVICES"), *driver = driver_asked();
-    (void)nvp_parse_count(asked, &count);
+    const char *driver = driver_asked();
+    const unsigned int count = count_asked();
     const struct nvp_device_entry *first = (const void *)(nvp_default_bytes + base->devices.offset);
     const uint64_t room = 512, tables = (base->size + 63) & ~63ULL, list = (count * sizeof(struct nvp_device_entry) + 63) & ~63ULL;
     const uint64_t node_size = (base->node.size + room + 63) & ~63ULL, device_size = (first->size + room + 63) & ~63ULL;

@@ -66,6 +66,7 @@ static nvmlReturn_t first_init(void)
     static bool watched;
     if (!watched)
         watched = pthread_atfork(before_fork, after_fork, after_fork_in_child) == 0;
+    nvp_environment_begin();
     nvmlReturn_t code = nvp_image_ensure();
     if (code != NVML_SUCCESS)
         return code;

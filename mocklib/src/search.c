@@ -7,20 +7,12 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 const struct nvp_image *nvp_image;
 char nvp_image_path[NVP_PATH_SIZE];
-
-/* An environment variable with a value; none for a set-user-id program. */
-const char *nvp_environment(const char *name)
-{
-    const char *value = getauxval(AT_SECURE) ? NULL : getenv(name);
-    return value != NULL && value[0] != '\0' ? value : NULL;
-}
 
 static const struct nvp_source *source_of(const struct nvp_image *image)
 {

@@ -46,6 +46,16 @@ static bool set_path(const char *beside, const char *ending)
     return false;
 }
 
+static void folder_of_image(char folder[NVP_PATH_SIZE])
+{
+    (void)nvp_format(folder, NVP_PATH_SIZE, "%s", nvp_image_path);
+    char *slash = strrchr(folder, '/');
+    if (slash)
+        slash[slash == folder] = '\0';
+    else
+        (void)nvp_format(folder, NVP_PATH_SIZE, ".");
+}
+
 /* MOCK_NVML_STATE, else beside the document of MOCK_NVML_OVERRIDES, else beside the image where its folder can be written, else nowhere. */
 static bool find_path(void)
 {
@@ -58,11 +68,29 @@ static bool find_path(void)
         return set_path(overrides, ".nvpstate");
     if (nvp_image_path[0] == '\0')
         return false;
-    (void)nvp_format(folder, sizeof folder, "%s", nvp_image_path);
-    char *slash = strrchr(folder, '/');
-    if (slash)
-        slash[slash == folder] = '\0';
-    return access(slash ? folder : ".", W_OK) == 0 && set_path(nvp_image_path, ".nvpstate");
+    folder_of_image(folder);
+    return access(folder, W_OK | X_OK) == 0 && set_path(nvp_image_path, ".nvpstate");
+}
+
+/* By the error of the last call; 0 where what lies at the path is what is wrong. */
+static void say_unusable(int error)
+{
+    nvp_say("%s: cannot be used as state: %s; settings answer NO_PERMISSION", nvp_state_path,
+            error ? strerror(error) : "what lies there is no state, and is left as it is");
+}
+
+/* What a setter that finds no state to write says: why there is none, and what to do. */
+void nvp_state_say_unwritable(int error)
+{
+    char folder[NVP_PATH_SIZE];
+    folder_of_image(folder);
+    if (nvp_state_path[0])
+        say_unusable(error);
+    else if (nvp_image_path[0] == '\0')
+        nvp_say("the built-in default lies in no folder, so it has no state; settings answer NO_PERMISSION; name a file for one in MOCK_NVML_STATE");
+    else if (access(folder, W_OK | X_OK) != 0)
+        nvp_say("%s: %s, so there is no state beside the image; settings answer NO_PERMISSION; name a file for one in MOCK_NVML_STATE", folder,
+                strerror(errno));
 }
 
 /* The parts stand one behind the other, each within the file: head, events, counters, records. */
@@ -95,6 +123,7 @@ static enum nvp_found replaceable(int file, const struct stat *status)
 {
     uint64_t magic;
     const bool ours = pread(file, &magic, sizeof magic, 0) == sizeof magic && magic == NVP_STATE_MAGIC;
+    errno = 0; /* what lies there is what is wrong */
     return status->st_size == 0 || ours ? NVP_NOTHING : NVP_FOREIGN;
 }
 
@@ -108,6 +137,7 @@ static bool is_attached(const struct stat *status)
 enum nvp_found nvp_state_map(int file, int protection, struct nvp_mapped *map)
 {
     struct stat status;
+    errno = 0;
     if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode))
         return NVP_FOREIGN;
     if (status.st_size < (off_t)sizeof(struct nvp_state))
@@ -187,8 +217,7 @@ static void attach_or_create(void)
         nvp_state_give_lock(lock);
     }
     if (found == NVP_FOREIGN || (named && found != NVP_SOUND))
-        nvp_say("%s: cannot be used as state%s; settings answer NO_PERMISSION", nvp_state_path,
-                found == NVP_FOREIGN ? " and is left as it is" : "");
+        say_unusable(errno);
 }
 
 void nvp_state_attach(void)

@@ -9,24 +9,50 @@
 bool nvp_tracing;
 unsigned char nvp_flag[NVP_FUNCTION_COUNT];
 
-static void say(const char *format, va_list items)
+#define SAID 64 /* lines that are kept in mind */
+
+/* Whether the process says this line for the first time: a program that calls nvmlInit again and again is not told again and again. */
+static bool first_time(const char *line, size_t length)
+{
+    static uint64_t said[SAID];
+    uint64_t hash = 0xcbf29ce484222325ULL;
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)line[i]) * 0x100000001b3ULL;
+    hash |= 1; /* 0: nothing is said there yet */
+    for (unsigned int i = 0; i < SAID; i++) {
+        uint64_t there = 0;
+        if (__atomic_compare_exchange_n(&said[i], &there, hash, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            return true;
+        if (there == hash)
+            return false;
+    }
+    return true;
+}
+
+static void say(const char *format, va_list items, bool once)
 {
     char line[2 * NVP_PATH_SIZE + 512]; /* a file and the command that mends it */
     int length = snprintf(line, sizeof line, "nvparity: ");
     length += vsnprintf(line + length, sizeof line - (size_t)length - 1, format, items);
     if (length >= (int)sizeof line - 1)
         length = (int)sizeof line - 2;
+    for (int i = 0; i < length; i++) /* of a variable or a file's name, say: it stays one line, and no terminal obeys it */
+        if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
+            line[i] = '?';
+    if (once && !first_time(line, (size_t)length))
+        return;
     line[length++] = '\n';
     /* one write, so that lines of several threads stay whole */
     ssize_t written = write(STDERR_FILENO, line, (size_t)length);
     (void)written;
 }
 
+/* A line that a user must know, once in a process. */
 void nvp_say(const char *format, ...)
 {
     va_list items;
     va_start(items, format);
-    say(format, items);
+    say(format, items, true);
     va_end(items);
 }
 
@@ -36,7 +62,7 @@ void nvp_debug(const char *format, ...)
     if (!nvp_tracing)
         return;
     va_start(items, format);
-    say(format, items);
+    say(format, items, false);
     va_end(items);
 }
 

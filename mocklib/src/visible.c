@@ -2,6 +2,7 @@
  * one itself (ledger A16, O04, O10).  Slot 1 + i of the device table is GPU i of the image, whether it is seen or not. */
 #include "nvp.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 static uint16_t order[NVP_SLOTS];
@@ -30,7 +31,10 @@ static uint32_t marks_of(const struct nvp_device *device)
 static void look_for_nodes(void)
 {
     const char *folder = nvp_environment("MOCK_NVML_DEVICE_NODES");
+    struct stat status;
     unsigned int found = 0;
+    if (folder && (stat(folder, &status) != 0 || !S_ISDIR(status.st_mode)))
+        nvp_refuse_variable("MOCK_NVML_DEVICE_NODES", folder, "is no folder, as /dev is", "every GPU is seen");
     for (unsigned int slot = 1; folder && slot <= nvp_image->device_count; slot++) {
         char path[NVP_PATH_SIZE];
         uint64_t minor;

@@ -2,6 +2,7 @@
  * change goes through NVP_STORE; nothing of it is in force before the last. */
 #include "nvp_state.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <time.h>
 #include <unistd.h>
@@ -60,9 +61,10 @@ static enum nvp_found map_for_write(void)
 }
 
 /* The state mapped for writing and attached, or a code: one that is not there yet is made, and what another process put there is read from now on. */
-static nvmlReturn_t open_for_write(void)
+static nvmlReturn_t open_state(void)
 {
     nvmlReturn_t code = NVML_ERROR_NO_PERMISSION;
+    errno = 0;
     if (nvp_state_path[0])
         write_now.lock = nvp_state_take_lock(&code);
     if (write_now.lock < 0)
@@ -74,6 +76,15 @@ static nvmlReturn_t open_for_write(void)
         return NVML_ERROR_NO_PERMISSION;
     const bool other = nvp_attached.bytes == NULL || nvp_attached.device != write_now.map.device || nvp_attached.inode != write_now.map.inode;
     return other && nvp_state_bind() != NVP_SOUND ? NVML_ERROR_NO_PERMISSION : NVML_SUCCESS;
+}
+
+/* As open_state; a setter that finds nothing to write says why, a failure that trips meanwhile does not. */
+static nvmlReturn_t open_for_write(bool setter)
+{
+    const nvmlReturn_t code = open_state();
+    if (code == NVML_ERROR_NO_PERMISSION && setter)
+        nvp_state_say_unwritable(errno);
+    return code;
 }
 
 /* Whether a record in the state is one: this and the reset record behind it lie within the half, and everything they name within them. */
@@ -139,7 +150,7 @@ static nvmlReturn_t begin(const struct nvp_device *device, bool or_own)
 {
     if (!own_turn())
         return NVML_ERROR_TIMEOUT;
-    nvmlReturn_t code = open_for_write();
+    nvmlReturn_t code = open_for_write(!or_own);
     if (code == NVML_ERROR_NO_PERMISSION && or_own && nvp_state_take_own(&write_now.map))
         code = NVML_SUCCESS;
     if (code == NVML_SUCCESS)
@@ -272,7 +283,7 @@ unsigned char *nvp_state_open_events(nvmlReturn_t *code)
     *code = NVML_ERROR_TIMEOUT;
     if (!own_turn())
         return NULL;
-    *code = open_for_write();
+    *code = open_for_write(false);
     if (*code == NVML_SUCCESS)
         return write_now.map.bytes;
     end_write();

@@ -80,7 +80,7 @@ def serve(nvml: Nvml, image_path: Callable[[ImageSpec], Path]) -> Callable[..., 
     return start
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def clean_environment() -> dict[str, str]:
     """The environment for a program of a test: this one without any setting of the library."""
     return {name: value for name, value in os.environ.items() if name not in VARIABLES}

@@ -60,6 +60,16 @@ def test_a_compiler_that_is_none_is_named(monkeypatch: pytest.MonkeyPatch) -> No
         build.find_compiler()
 
 
+def test_a_compiler_or_a_header_that_cannot_be_read_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("CC", '"cc')
+    with pytest.raises(BuildError, match='CC="cc is no command: No closing quotation'):
+        build.find_compiler()
+    (tmp_path / "nvml.h").write_text("no header\n")
+    monkeypatch.delenv("CC")
+    with pytest.raises(BuildError, match=r"nvml\.h: cannot be read as nvml\.h"):
+        build.read_header(build.find_compiler(), tmp_path / "nvml.h")
+
+
 def test_without_any_compiler_the_command_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CC", raising=False)
     monkeypatch.setenv("PATH", "/nowhere")

@@ -135,7 +135,7 @@ def test_where_the_node_names_no_epoch_it_is_the_variables_else_the_hosts(monkey
     monkeypatch.setenv("MOCK_NVML_EPOCH", "1234567")
     assert carrying.epoch_ns(0) == 1_234_567 * SECOND
     assert carrying.epoch_ns(EPOCH) == EPOCH
-    for none in ("", "12x", "-1", "12345678901"):
+    for none in ("", "12x", "-1", "12345678901", "0", "12\n"):
         monkeypatch.setenv("MOCK_NVML_EPOCH", none)
         assert f"btime {carrying.epoch_ns(0) // SECOND}\n" in Path("/proc/stat").read_text("ascii")
 
