@@ -27,7 +27,17 @@ def carried(now: RecordView, spec: ImageSpec, device: int, calls: int) -> ImageS
     same = all(_number(values, name) == _number(now.values, name) for name in PARAMETERS)
     kept = {name: now.values[name] for name in _STATE} if same else {_STATE[0]: FieldValue(calls), _STATE[1]: FieldValue(0), _STATE[2]: FieldValue(0)}
     made = _with(spec, device, {**values, **kept})
-    return tripped(made, device) if same and _number(kept, "failure.tripped") else made
+    if same and _number(kept, "failure.tripped"):
+        return tripped(made, device)
+    return _with(made, device, {name: _stopped(value) for name, value in made.devices[device].items()})
+
+
+def _stopped(given: FieldValue) -> FieldValue:
+    """A field that counted the calls of an injector that is gone; one that was set to zero meanwhile stays there."""
+    value = given.value
+    if given.kind != KINDS["counted"] or not isinstance(value, int):
+        return given
+    return FieldValue(value if value < 1 << 63 else 0)
 
 
 def tripped(spec: ImageSpec, device: int) -> ImageSpec:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mocklib import carrying, failing, image
+from mocklib import carrying, failing, image, ring
 from mocklib import fields as tables
 from mocklib.fields import FieldDef
 from mocklib.records import RecordView, read_record
@@ -94,6 +94,7 @@ class Writing:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.opened = StateFile(path, write=True)
+        ring.settle(self.opened)
 
     def _number(self, device: int | None) -> int:
         if device is not None and not 0 <= device < self.opened.head.record_count - 1:
@@ -130,10 +131,6 @@ class Writing:
         """How many guarded calls were made on a device."""
         counts = self.opened.ffi.cast("uint64_t *", self.opened.base + int(self.opened.head.counters))
         return int(counts[device + 1])
-
-    def events(self) -> Any:
-        """The ring."""
-        return self.opened.ffi.cast("struct nvp_events *", self.opened.base + int(self.opened.head.events))
 
 
 @contextlib.contextmanager
@@ -267,29 +264,19 @@ def set_seed(path: Path | Writing, seed: int) -> None:
 
 def add_event(path: Path, event: Event) -> int:
     """Append an event to the ring, with the next sequence and (where ``time_ns`` is 0) the state's time; its sequence."""
+    device = constants()["NVP_NODE"] if event.device is None else event.device
     with writing(path) as held:
-        ring = held.events()
-        sequence = int(ring.newest) + 1
-        place = ring.event[sequence % constants()["NVP_EVENT_COUNT"]]
-        place.sequence = 0
-        place.time_ns, place.type, place.data = event.time_ns or held.now_ns(), event.type, event.data
-        place.device = constants()["NVP_NODE"] if event.device is None else event.device
-        place.gpu_instance, place.compute_instance = event.gpu_instance, event.compute_instance
-        place.sequence = sequence
-        ring.newest = sequence
-    return sequence
+        return ring.append(held.opened, time_ns=event.time_ns or held.now_ns(), type=event.type, data=event.data, device=device,
+                           gpu_instance=event.gpu_instance, compute_instance=event.compute_instance)  # fmt: skip
 
 
 def events(path: Path) -> list[Event]:
     """The newest events, the oldest first."""
     opened = StateFile(path, write=False)
     try:
-        ring = opened.ffi.cast("struct nvp_events *", opened.base + opened.head.events)
-        kept = [ring.event[number] for number in range(constants()["NVP_EVENT_COUNT"])]
-        found = [_event(entry) for entry in kept if entry.sequence]
+        return [_event(entry) for entry in ring.entries(opened)]
     finally:
         opened.close()
-    return sorted(found, key=lambda event: event.sequence)
 
 
 def _event(entry: Any) -> Event:

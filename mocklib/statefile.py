@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mocklib import fields as tables
-from mocklib import image
+from mocklib import image, stores
 from mocklib.structs import as_bytes, constants, structs
 
 LOCK_WAIT_S = 1.0
@@ -62,20 +62,20 @@ def write_new(path: Path, head: Any, prefix: bytes, records: list[tuple[int, byt
     try:
         file = os.open(aside, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
         try:
-            os.truncate(file, head.size)
-            os.posix_fallocate(file, 0, head.first)
-            os.pwrite(file, (as_bytes(head).ljust(head.events, b"\0") + prefix)[: head.first], 0)
+            stores.lengthen(file, head.size)
+            stores.hold(file, 0, head.first)
+            stores.write(file, (as_bytes(head).ljust(head.events, b"\0") + prefix)[: head.first], 0)
             for number, (generation, data) in enumerate(records):
                 start = head.first + number * head.stride
                 lead = generation.to_bytes(8, "little").ljust(ffi.sizeof("struct nvp_state_record"), b"\0")
                 halves = [start + len(lead), start + len(lead) + head.capacity]
                 for half in halves:
-                    os.posix_fallocate(file, half, len(data))
-                os.pwrite(file, lead, start)
-                os.pwrite(file, data, halves[generation & 1])
+                    stores.hold(file, half, len(data))
+                stores.write(file, lead, start)
+                stores.write(file, data, halves[generation & 1])
         finally:
             os.close(file)
-        aside.replace(path)
+        stores.replace(aside, path)
     except OSError as error:
         raise StateError(f"{path}: cannot be written as state: {error}") from error
     finally:
@@ -146,9 +146,14 @@ class StateFile:
         """Make ``data`` the record: into the other half, then the generation.  It fits (``grown``)."""
         generation = int(self.record(number).generation)
         start = self.place(number, generation + 1)
-        os.posix_fallocate(self.file, start, len(data))
-        self.map[start : start + len(data)] = data
-        self.record(number).generation = generation + 1
+        stores.hold(self.file, start, len(data))
+        stores.data(self.map, start, data)
+        self.put(self.record(number), generation=generation + 1)
+
+    def put(self, place: Any, **members: int) -> None:
+        """Numbers into a struct of the state, one after the other."""
+        for name, value in members.items():
+            stores.number(place, name, value)
 
     def prefix(self) -> bytes:
         """What stands between head and records: events and counters."""

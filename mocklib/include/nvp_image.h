@@ -306,7 +306,8 @@ struct nvp_image {
     struct nvp_table answer_data;
 };
 
-/* One event.  sequence: 1, 2, ...; 0 while it is being written. */
+/* One event.  sequence: 1, 2, ...; 0 while it is being written.  commit: it is of a change of its device's record, and there once the record's
+ * generation (its low half) has come so far; 0: it is there by itself. */
 struct nvp_event {
     uint64_t sequence;
     uint64_t time_ns;
@@ -315,10 +316,11 @@ struct nvp_event {
     uint32_t device;
     uint32_t gpu_instance;
     uint32_t compute_instance;
-    uint32_t reserved;
+    uint32_t commit;
 };
 
-/* The newest events; that with sequence n stands at n % NVP_EVENT_COUNT.  newest: the sequence of the last one. */
+/* The newest events; that with sequence n stands at n % NVP_EVENT_COUNT.  newest: the sequence of the last one, but for those behind it that a writer
+ * made, and was killed before it said so: of these the next writer takes away what is not there. */
 struct nvp_events {
     uint64_t newest;
     struct nvp_event event[NVP_EVENT_COUNT];

@@ -44,6 +44,8 @@ static inline uint64_t nvp_used(const struct nvp_record *record)
 
 void nvp_ring_bind(const struct nvp_mapped *map);
 void nvp_ring_release(void);
+void nvp_ring_settle(unsigned char *bytes);
+void nvp_ring_count(unsigned char *bytes);
 void nvp_ring_before_fork(void);
 void nvp_ring_after_fork(void);
 unsigned char *nvp_state_open_events(nvmlReturn_t *code);

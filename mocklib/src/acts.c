@@ -73,11 +73,15 @@ static void rebase(const struct nvp_run *run, const struct nvp_step *step)
 /* A counter back to zero, and a rising one from there on; one without a value keeps its state. */
 static void clear(const struct nvp_run *run, const struct nvp_step *step)
 {
-    const struct nvp_field *field = field_at(run->half, step->field);
-    if (field->status == 0 && field->kind == NVP_CONSTANT && field->value != 0)
+    struct nvp_field *field = field_at(run->half, step->field);
+    if (field->status == 0 && field->kind == NVP_CONSTANT && field->value != 0) {
         nvp_set_number(run->half, step->field, 0);
-    else if (field->status == 0)
+    } else if (field->status == 0 && field->kind == NVP_COUNTED) { /* what it counted is taken off, so that it rises from 0 on */
+        NVP_STORE(&field->value, 0 - nvp_calls_in(run->device, run->half));
+        mark(run->half, step->field, true);
+    } else if (field->status == 0) {
         rebase(run, step);
+    }
 }
 
 /* A field with a motion kept for it rises from its value now on, by the rate of a field, an argument or the step. */

@@ -80,8 +80,7 @@ static unsigned int program_of(uint64_t mode)
     return mode == NVP_FAILURE_LOST ? NVP_P_failure_lost : NVP_P_failure_fallen_off_bus;
 }
 
-/* The trip in a half that is being edited; its Xid and its error record go to the events.  Killed between, it has told and not tripped: the next
- * guarded call does both. */
+/* The trip in a half that is being edited; its Xid and its error record go to the events, and are there once the half is in force. */
 static void trip_in(const struct nvp_device *device, unsigned char *half, const struct injector *injector)
 {
     const struct nvp_program *programs = (const void *)((const unsigned char *)nvp_image + nvp_image->programs.offset);

@@ -78,10 +78,11 @@ void nvp_gpm_samples_end(void)
         __atomic_store_n(&handles[i], 0, __ATOMIC_RELEASE);
 }
 
-static uint64_t reading(const struct nvp_device *device, unsigned int id)
+/* One of the readings of a sample, which is one guarded call, counted before. */
+static uint64_t reading(const struct nvp_device *device, uint16_t id)
 {
     uint64_t value;
-    const nvmlReturn_t code = nvp_number(device, id, &value);
+    const nvmlReturn_t code = nvp_settle(device, &id, 1, &value);
     return code == NVML_SUCCESS ? value & ~REFUSED : REFUSED | code;
 }
 
@@ -95,6 +96,7 @@ static uint64_t link_kib(const struct nvp_device *device, unsigned int id, unsig
 
 nvmlReturn_t nvp_h_gpm_sample_get(const struct nvp_device *device, nvmlGpmSample_t handle)
 {
+    static const uint16_t guarded[] = {NVP_F_utilization_gpu, NVP_F_utilization_memory};
     struct sample *const sample = sample_of(handle);
     uint64_t supported;
     const nvmlReturn_t code = nvp_number(device, NVP_F_gpm_supported, &supported);
@@ -102,6 +104,7 @@ nvmlReturn_t nvp_h_gpm_sample_get(const struct nvp_device *device, nvmlGpmSample
         return code != NVML_SUCCESS ? code : NVML_ERROR_NOT_SUPPORTED;
     if (sample == NULL)
         return NVML_ERROR_INVALID_ARGUMENT;
+    (void)nvp_guard(device, guarded, 2);
     put(sample, TIME_NS, nvp_now_ns());
     put(sample, GPU, reading(device, NVP_F_utilization_gpu));
     put(sample, MEMORY, reading(device, NVP_F_utilization_memory));

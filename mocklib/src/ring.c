@@ -11,6 +11,7 @@
 static const struct nvp_events *ring; /* NULL where there is no state */
 static uint64_t *counts;              /* the state's, once this process counted and may write there; else NULL */
 static uint64_t own_counts[NVP_SLOTS];
+static uint64_t put; /* events of the write in progress (nvp_state_mutex) */
 
 /* The state that counts.  Its bytes before the records are mapped for writing at the first count, so that a process that counts nothing has nothing
  * mapped for writing, and whatever a getter does it cannot touch a record. */
@@ -86,19 +87,8 @@ static void count_in_state(void)
     pthread_mutex_unlock(&counting.mutex);
 }
 
-/* The sequence of the newest event; 0 where there was none. */
-uint64_t nvp_event_newest(void)
+static bool read_event(const struct nvp_events *events, uint64_t sequence, struct nvp_event *event)
 {
-    const struct nvp_events *events = __atomic_load_n(&ring, __ATOMIC_ACQUIRE);
-    return events ? __atomic_load_n(&events->newest, __ATOMIC_ACQUIRE) : 0;
-}
-
-/* The event of a sequence; false where it is none of the newest NVP_EVENT_COUNT, or its writer was killed. */
-bool nvp_event_read(uint64_t sequence, struct nvp_event *event)
-{
-    const struct nvp_events *events = __atomic_load_n(&ring, __ATOMIC_ACQUIRE);
-    if (events == NULL || sequence == 0)
-        return false;
     const struct nvp_event *from = &events->event[sequence % NVP_EVENT_COUNT];
     const uint64_t *words = (const void *)from;
     uint64_t read[WORDS];
@@ -111,9 +101,73 @@ bool nvp_event_read(uint64_t sequence, struct nvp_event *event)
     return __atomic_load_n(&from->sequence, __ATOMIC_RELAXED) == sequence;
 }
 
+/* Whether the change that an event is of is in force, where its device's record is of this generation. */
+static bool committed(const struct nvp_event *event, uint64_t generation)
+{
+    return event->commit == 0 || (int32_t)((uint32_t)generation - event->commit) >= 0;
+}
+
+static uint64_t generation_of(uint32_t device)
+{
+    if (device >= nvp_image->device_count)
+        return 0;
+    return __atomic_load_n(__atomic_load_n(&nvp_devices[device + 1].generation, __ATOMIC_ACQUIRE), __ATOMIC_ACQUIRE);
+}
+
+/* The sequence of the newest event; 0 where there was none.  One that is there, and whose writer has not said so yet, is one. */
+uint64_t nvp_event_newest(void)
+{
+    const struct nvp_events *events = __atomic_load_n(&ring, __ATOMIC_ACQUIRE);
+    uint64_t newest = events ? __atomic_load_n(&events->newest, __ATOMIC_ACQUIRE) : 0;
+    struct nvp_event next;
+    while (events && read_event(events, newest + 1, &next) && committed(&next, generation_of(next.device)) &&
+           read_event(events, newest + 1, &next)) /* again: a writer takes away what is not there before it commits what would make it look so */
+        newest++;
+    return newest;
+}
+
+/* The event of a sequence; false where it is none of the newest NVP_EVENT_COUNT, or its writer was killed. */
+bool nvp_event_read(uint64_t sequence, struct nvp_event *event)
+{
+    const struct nvp_events *events = __atomic_load_n(&ring, __ATOMIC_ACQUIRE);
+    return events && sequence && read_event(events, sequence, event);
+}
+
+static struct nvp_events *events_in(unsigned char *bytes)
+{
+    return (void *)(bytes + ((const struct nvp_state *)(const void *)bytes)->events);
+}
+
+/* Before a write: what a killed writer made and did not count is counted where its change is in force; else it goes, the last first, before another
+ * change could make it look as if it was. */
+void nvp_ring_settle(unsigned char *bytes)
+{
+    struct nvp_events *events = events_in(bytes);
+    const uint32_t records = ((const struct nvp_state *)(const void *)bytes)->record_count;
+    struct nvp_event next;
+    uint64_t last = events->newest;
+    while (last - events->newest < NVP_EVENT_COUNT && read_event(events, last + 1, &next)) {
+        const uint64_t generation = next.device < records - 1 ? nvp_record_at(bytes, next.device + 1)->generation : 0;
+        if (last == events->newest && committed(&next, generation))
+            NVP_STORE(&events->newest, last + 1);
+        last++;
+    }
+    for (; last > events->newest; last--)
+        NVP_STORE(&events->event[last % NVP_EVENT_COUNT].sequence, (uint64_t)0);
+}
+
+/* After a write: its events are counted. */
+void nvp_ring_count(unsigned char *bytes)
+{
+    struct nvp_events *events = events_in(bytes);
+    if (put)
+        NVP_STORE(&events->newest, events->newest + put);
+    put = 0;
+}
+
 static void append(struct nvp_events *events, struct nvp_event *event)
 {
-    const uint64_t sequence = events->newest + 1;
+    const uint64_t sequence = events->newest + ++put;
     struct nvp_event *to = &events->event[sequence % NVP_EVENT_COUNT];
     uint64_t words[WORDS], *target = (void *)to;
     event->sequence = sequence;
@@ -123,16 +177,16 @@ static void append(struct nvp_events *events, struct nvp_event *event)
     for (size_t i = 1; i < WORDS; i++)
         NVP_STORE(&target[i], words[i]);
     NVP_STORE(&to->sequence, sequence);
-    NVP_STORE(&events->newest, sequence);
 }
 
-/* One more event of a device whose record is being edited, beside that edit. */
+/* One more event of a device whose record is being edited, there from the edit's commit on. */
 void nvp_event_put(const struct nvp_device *device, uint64_t type, uint64_t data)
 {
     struct nvp_event event = {.time_ns = nvp_now_ns(), .type = type, .data = data, .device = device->record - 1,
                               .gpu_instance = NVP_NO_INSTANCE, .compute_instance = NVP_NO_INSTANCE};
     unsigned char *bytes = nvp_state_edited();
-    append((void *)(bytes + ((const struct nvp_state *)(const void *)bytes)->events), &event);
+    event.commit = (uint32_t)(nvp_record_at(bytes, device->record)->generation + 1);
+    append(events_in(bytes), &event);
 }
 
 /* One more event of a device (NULL: of the node), now; the code of a write that cannot be made. */
@@ -144,7 +198,8 @@ nvmlReturn_t nvp_event_add(const struct nvp_device *device, uint64_t type, uint6
     unsigned char *bytes = nvp_state_open_events(&code);
     if (bytes == NULL)
         return code;
-    append((void *)(bytes + ((const struct nvp_state *)(const void *)bytes)->events), &event);
+    append(events_in(bytes), &event);
+    nvp_ring_count(bytes);
     nvp_state_abandon();
     return NVML_SUCCESS;
 }

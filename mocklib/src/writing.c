@@ -157,6 +157,8 @@ static nvmlReturn_t begin(const struct nvp_device *device, bool or_own)
         code = take_record(device);
     if (code != NVML_SUCCESS)
         end_write();
+    else
+        nvp_ring_settle(write_now.map.bytes);
     return code;
 }
 
@@ -202,6 +204,7 @@ uint64_t nvp_state_capacity(void)
 void nvp_state_commit(void)
 {
     NVP_STORE(&write_now.record->generation, write_now.record->generation + 1);
+    nvp_ring_count(write_now.map.bytes);
     end_write();
 }
 
@@ -284,8 +287,10 @@ unsigned char *nvp_state_open_events(nvmlReturn_t *code)
     if (!own_turn())
         return NULL;
     *code = open_for_write(false);
-    if (*code == NVML_SUCCESS)
-        return write_now.map.bytes;
-    end_write();
-    return NULL;
+    if (*code != NVML_SUCCESS) {
+        end_write();
+        return NULL;
+    }
+    nvp_ring_settle(write_now.map.bytes);
+    return write_now.map.bytes;
 }

@@ -1,7 +1,7 @@
 """A trip, its process killed before each of its stores: ``python -m tests.contract.killed_trip LIBRARY FOLDER`` with a library of flavour killpoints.
 
-After each, the device is as it was, the next guarded call of another process trips it, and its Xid was told.  Prints how many stores were tried, or
-what was wrong.
+After each, the device is as it was and its Xid is not told, or it is lost and its Xid is told; the next guarded call of another process finds it lost,
+and its Xid was told once.  The same where a setter came between.  Prints how many stores were tried, or what was wrong.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from mocklib import binding, image, state
@@ -16,21 +17,29 @@ from tests.contract.killer import MOST, child, record
 from tests.contract.test_failing import LOST, failing, node
 
 GUARDED = ("nvmlDeviceGetTemperature", {"sensorType": 0})
-GPU_IS_LOST = 15
+GPU_IS_LOST, XID = 15, 8
 
 
-def wrong(nvml: binding.Nvml, path: Path, kill_at: int) -> str | None:
+def wrong(nvml: binding.Nvml, path: Path, kill_at: int, between: Callable[[], None] | None) -> str | None:
     """What one killed trip leaves wrong; empty where nothing is, None where it was not killed any more."""
     handle, before = nvml.device(0), record(path, 1)
     if child(nvml, handle, *GUARDED, kill_at) is not None:
         return None
-    if record(path, 1) != before:
+    lost = "present" not in state.read(path).devices[0].modes  # sound
+    if not lost and record(path, 1) != before:
         return "the record in force is another"
-    state.read(path)  # sound
+    if told(path) != ([79] if lost else []):
+        return f"lost {lost}, Xids {told(path)}"
+    if between and not lost:
+        between()
     if child(nvml, handle, *GUARDED, 0) != GPU_IS_LOST:
         return "the next guarded call does not trip it"
-    told = [event.data for event in state.events(path) if event.type == 8]
-    return "" if told in ([79], [79, 79]) else f"Xids {told}"
+    return "" if told(path) == [79] else f"Xids {told(path)}"
+
+
+def told(path: Path) -> list[int]:
+    """The Xids that the state tells."""
+    return [event.data for event in state.events(path) if event.type == XID]
 
 
 def main(arguments: list[str]) -> int:
@@ -43,17 +52,18 @@ def main(arguments: list[str]) -> int:
     nvml = binding.open_library(arguments[0])
     copied = -(-len(image.record(node(failing(LOST, xid=79)), 0)) // 8)
     tried = 0
-    for kill_at in itertools.chain((1, 2, copied // 2), range(copied - 1, copied + MOST)):
-        state.create(path, packed)
-        nvml.init()
-        found = wrong(nvml, path, kill_at)
-        nvml.shutdown()
-        if found is None:
-            break
-        if found:
-            print(f"killed at store {kill_at}: {found}")
-            return 1
-        tried += 1
+    for number, between in enumerate((None, lambda: state.set_marks(path, 0, [])), 1):  # another change of the record: a writer's own
+        for kill_at in itertools.chain((1, 2, copied // 2), range(copied - 1, copied + MOST)):
+            state.create(path, packed)
+            nvml.init()
+            found = wrong(nvml, path, kill_at, between)
+            nvml.shutdown()
+            if found is None:
+                break
+            if found:
+                print(f"killed at store {kill_at}, case {number}: {found}")
+                return 1
+            tried += 1
     print(tried)
     return 0
 
