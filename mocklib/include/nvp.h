@@ -29,6 +29,7 @@
 #define NVP_FLAG_TRACE 2
 #define NVP_FLAG_RECORDED 4
 #define NVP_FLAG_COUNTED 8
+#define NVP_FLAG_FOLLOWING 16
 
 /* A handle is a number: kind in bits 0-5, slot in 6-17, slot generation in 18-31, init generation in 32-55, a tag above.  It is never dereferenced.
  * A slot of the device table has 64 bytes, so that the slot's bits are its place in the table as they stand. */
@@ -230,6 +231,7 @@ void nvp_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void nvp_debug(const char *format, ...) __attribute__((format(printf, 1, 2)));
 bool nvp_format(char *buffer, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void nvp_set_flags(void);
+void nvp_flag_following(void);
 extern bool nvp_tracing;
 
 /* ---- recorded.c: what the image says was answered to exactly these arguments ---- */
@@ -291,6 +293,10 @@ void nvp_unanswered_write(void);
 
 #include "nvp_environment.h"
 #include "nvp_failure.h"
+
+/* ---- own.c: whether what others write into the state is to be taken over ---- */
+extern bool nvp_following;
+void nvp_own_follow(void);
 
 /* ---- gpm.c ---- */
 nvmlReturn_t nvp_gpm_sample_check(nvmlGpmSample_t sample);

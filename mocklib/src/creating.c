@@ -31,14 +31,14 @@ static uint64_t capacity_for(uint64_t largest, uint64_t records)
     return rounded(records <= FEW + 1 ? larger(LARGER_ROOM, 4 * largest) : 3 * largest + SMALLER_ROOM, PAGE);
 }
 
-/* The head of a fresh state of the image; false where its records are too large for one. */
-bool nvp_state_lay_out(struct nvp_state *state)
+/* The head of a fresh state of the image, with at least so much room in a half; false where its records are too large for one. */
+bool nvp_state_lay_out(struct nvp_state *state, uint64_t least)
 {
     const struct nvp_device_entry *entries = (const void *)((const unsigned char *)nvp_image + nvp_image->devices.offset);
     uint64_t largest = larger(nvp_image->node.size, sizeof(struct nvp_record) + NVP_DEVICE_FIELD_COUNT * sizeof(struct nvp_field));
     for (unsigned int i = 0; i < nvp_image->device_count; i++)
         largest = larger(largest, entries[i].size);
-    const uint64_t capacity = capacity_for(largest, nvp_image->device_count + 1ULL);
+    const uint64_t capacity = larger(least, capacity_for(largest, nvp_image->device_count + 1ULL));
     *state = (struct nvp_state){.magic = NVP_STATE_MAGIC, .format = NVP_FORMAT, .image_crc = nvp_image->crc, .layout = NVP_LAYOUT,
                                 .image_size = nvp_image->size, .record_count = nvp_image->device_count + 1};
     if (capacity > UINT32_MAX)
@@ -80,7 +80,7 @@ bool nvp_state_create(void)
     const struct nvp_device_entry *entries = (const void *)((const unsigned char *)nvp_image + nvp_image->devices.offset);
     struct nvp_state state;
     errno = EFBIG;
-    if (!nvp_state_lay_out(&state) || !allowed(state.size))
+    if (!nvp_state_lay_out(&state, 0) || !allowed(state.size))
         return false;
     (void)nvp_format(aside, sizeof aside, "%s.new.%ld", nvp_state_path, (long)getpid());
     unlink(aside); /* the lock is held: what lies there is left from a writer that was killed */

@@ -204,6 +204,8 @@ static nvmlReturn_t wait_for(nvmlEventSet_t set, unsigned int timeout_ms, bool t
 {
     const uint64_t end = nvp_wait_end(timeout_ms);
     for (;;) {
+        if (__atomic_load_n(&nvp_following, __ATOMIC_RELAXED))
+            nvp_own_follow();
         pthread_mutex_lock(&mutex);
         const bool there = alive(set);
         const bool found = there && next_event(set_of(set), event);

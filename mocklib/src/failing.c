@@ -109,6 +109,29 @@ static void trip(const struct nvp_device *device, uint64_t calls)
     nvp_state_commit();
 }
 
+static bool same_injector(const struct injector *one, const struct injector *other)
+{
+    return one->mode == other->mode && one->after == other->after && one->probability == other->probability && one->seed == other->seed &&
+           one->xid == other->xid && one->from == other->from;
+}
+
+/* The trip of an own state (own.c) in a half that another process wrote, where the injector is the one that tripped; its events were told.  Whether it
+ * has tripped in that half, too. */
+bool nvp_trip_again(const struct nvp_device *device, unsigned char *half, const unsigned char *old, uint64_t capacity)
+{
+    const struct injector before = injector_in(old), now = injector_in(half);
+    const struct nvp_program *programs = (const void *)((const unsigned char *)nvp_image + nvp_image->programs.offset);
+    const struct nvp_run run = {.device = device, .half = half, .old = old, .capacity = capacity};
+    if (!before.tripped || !same_injector(&before, &now))
+        return false;
+    if (now.tripped)
+        return true;
+    nvp_act_steps(&run, &programs[program_of(now.mode)]);
+    keep(half, NVP_F_failure_tripped, 1);
+    keep(half, NVP_F_failure_told, 1);
+    return false;
+}
+
 /* One guarded call on a device that is armed. */
 NVP_COLD void nvp_guarded_call(const struct nvp_device *device)
 {

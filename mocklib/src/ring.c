@@ -87,6 +87,11 @@ static void count_in_state(void)
     pthread_mutex_unlock(&counting.mutex);
 }
 
+static struct nvp_events *events_in(unsigned char *bytes)
+{
+    return (void *)(bytes + ((const struct nvp_state *)(const void *)bytes)->events);
+}
+
 static bool read_event(const struct nvp_events *events, uint64_t sequence, struct nvp_event *event)
 {
     const struct nvp_event *from = &events->event[sequence % NVP_EVENT_COUNT];
@@ -107,6 +112,7 @@ static bool committed(const struct nvp_event *event, uint64_t generation)
     return event->commit == 0 || (int32_t)((uint32_t)generation - event->commit) >= 0;
 }
 
+/* The generation of the record that a process reads of a device. */
 static uint64_t generation_of(uint32_t device)
 {
     if (device >= nvp_image->device_count)
@@ -114,16 +120,34 @@ static uint64_t generation_of(uint32_t device)
     return __atomic_load_n(__atomic_load_n(&nvp_devices[device + 1].generation, __ATOMIC_ACQUIRE), __ATOMIC_ACQUIRE);
 }
 
-/* The sequence of the newest event; 0 where there was none.  One that is there, and whose writer has not said so yet, is one. */
-uint64_t nvp_event_newest(void)
+/* That in a state. */
+static uint64_t generation_in(unsigned char *bytes, uint32_t device)
 {
-    const struct nvp_events *events = __atomic_load_n(&ring, __ATOMIC_ACQUIRE);
-    uint64_t newest = events ? __atomic_load_n(&events->newest, __ATOMIC_ACQUIRE) : 0;
+    const bool known = device < ((const struct nvp_state *)(const void *)bytes)->record_count - 1;
+    return known ? __atomic_load_n(&nvp_record_at(bytes, device + 1)->generation, __ATOMIC_ACQUIRE) : 0;
+}
+
+/* The newest event of those in a state (NULL: the one that is read).  One that is there, and whose writer has not said so yet, is one. */
+static uint64_t newest_of(const struct nvp_events *events, unsigned char *bytes)
+{
+    uint64_t newest = __atomic_load_n(&events->newest, __ATOMIC_ACQUIRE);
     struct nvp_event next;
-    while (events && read_event(events, newest + 1, &next) && committed(&next, generation_of(next.device)) &&
+    while (read_event(events, newest + 1, &next) && committed(&next, bytes ? generation_in(bytes, next.device) : generation_of(next.device)) &&
            read_event(events, newest + 1, &next)) /* again: a writer takes away what is not there before it commits what would make it look so */
         newest++;
     return newest;
+}
+
+/* The sequence of the newest event; 0 where there was none. */
+uint64_t nvp_event_newest(void)
+{
+    const struct nvp_events *events = __atomic_load_n(&ring, __ATOMIC_ACQUIRE);
+    return events ? newest_of(events, NULL) : 0;
+}
+
+uint64_t nvp_ring_newest(unsigned char *bytes)
+{
+    return newest_of(events_in(bytes), bytes);
 }
 
 /* The event of a sequence; false where it is none of the newest NVP_EVENT_COUNT, or its writer was killed. */
@@ -133,26 +157,19 @@ bool nvp_event_read(uint64_t sequence, struct nvp_event *event)
     return events && sequence && read_event(events, sequence, event);
 }
 
-static struct nvp_events *events_in(unsigned char *bytes)
-{
-    return (void *)(bytes + ((const struct nvp_state *)(const void *)bytes)->events);
-}
-
 /* Before a write: what a killed writer made and did not count is counted where its change is in force; else it goes, the last first, before another
  * change could make it look as if it was. */
 void nvp_ring_settle(unsigned char *bytes)
 {
     struct nvp_events *events = events_in(bytes);
-    const uint32_t records = ((const struct nvp_state *)(const void *)bytes)->record_count;
+    const uint64_t newest = nvp_ring_newest(bytes);
     struct nvp_event next;
-    uint64_t last = events->newest;
-    while (last - events->newest < NVP_EVENT_COUNT && read_event(events, last + 1, &next)) {
-        const uint64_t generation = next.device < records - 1 ? nvp_record_at(bytes, next.device + 1)->generation : 0;
-        if (last == events->newest && committed(&next, generation))
-            NVP_STORE(&events->newest, last + 1);
+    uint64_t last = newest;
+    while (last - newest < NVP_EVENT_COUNT && read_event(events, last + 1, &next))
         last++;
-    }
-    for (; last > events->newest; last--)
+    if (newest != events->newest)
+        NVP_STORE(&events->newest, newest);
+    for (; last > newest; last--)
         NVP_STORE(&events->event[last % NVP_EVENT_COUNT].sequence, (uint64_t)0);
 }
 
@@ -202,6 +219,32 @@ nvmlReturn_t nvp_event_add(const struct nvp_device *device, uint64_t type, uint6
     nvp_ring_count(bytes);
     nvp_state_abandon();
     return NVML_SUCCESS;
+}
+
+/* The events of a state as those of another, under their sequences; the newest of them. */
+uint64_t nvp_ring_begin(unsigned char *bytes, unsigned char *from)
+{
+    const uint64_t newest = nvp_ring_newest(from), first = newest > NVP_EVENT_COUNT ? newest - NVP_EVENT_COUNT : 0;
+    events_in(bytes)->newest = first;
+    for (uint64_t sequence = first; sequence < newest;)
+        nvp_ring_take(bytes, from, ++sequence, NULL);
+    return newest;
+}
+
+/* An event of one state as the next of another, unless it is of a change (again: up to which generation of the record) that is known there. */
+void nvp_ring_take(unsigned char *bytes, unsigned char *from, uint64_t sequence, const uint32_t *again)
+{
+    struct nvp_event event;
+    const bool there = read_event(events_in(from), sequence, &event);
+    const bool known = there && again && event.device < nvp_image->device_count && event.commit && again[event.device + 1] &&
+                       committed(&event, again[event.device + 1]);
+    if (known || (!there && again))
+        return;
+    if (!there) /* one that was written over: its sequence stays empty */
+        event = (struct nvp_event){.device = NVP_NODE};
+    event.commit = 0;
+    append(events_in(bytes), &event);
+    nvp_ring_count(bytes);
 }
 
 static uint64_t *count_of(const struct nvp_device *device)

@@ -15,6 +15,13 @@ char nvp_state_path[NVP_PATH_SIZE];
 struct nvp_mapped nvp_attached;
 pthread_mutex_t nvp_state_mutex = PTHREAD_MUTEX_INITIALIZER;
 
+/* The state that is read; its bytes are NULL where the image is. */
+const struct nvp_mapped *nvp_state_bound(void)
+{
+    static const struct nvp_mapped nothing;
+    return nvp_node.generation == &no_generation ? &nothing : &nvp_attached;
+}
+
 static void bind_one(struct nvp_device *device, uint32_t record, const struct nvp_device_entry *entry)
 {
     const unsigned char *bytes = (const unsigned char *)nvp_image + entry->record;
@@ -127,10 +134,11 @@ static enum nvp_found replaceable(int file, const struct stat *status)
     return status->st_size == 0 || ours ? NVP_NOTHING : NVP_FOREIGN;
 }
 
-static bool is_attached(const struct stat *status)
+/* Whether what is mapped is that file, and sound. */
+static bool is_of(const struct nvp_mapped *map, const struct stat *status)
 {
-    return nvp_attached.bytes && nvp_attached.size == (uint64_t)status->st_size && nvp_attached.device == status->st_dev &&
-           nvp_attached.inode == status->st_ino && sound((const void *)nvp_attached.bytes, nvp_attached.size);
+    return map->bytes && map->size == (uint64_t)status->st_size && map->device == status->st_dev && map->inode == status->st_ino &&
+           sound((const void *)map->bytes, map->size);
 }
 
 /* The mapping of an open file where it is a sound state of this image; one that is attached already is not mapped again for reading. */
@@ -143,8 +151,9 @@ enum nvp_found nvp_state_map(int file, int protection, struct nvp_mapped *map)
     if (status.st_size < (off_t)sizeof(struct nvp_state))
         return replaceable(file, &status);
     const uint64_t size = (uint64_t)status.st_size;
-    if (protection == PROT_READ && is_attached(&status)) {
-        *map = nvp_attached;
+    const struct nvp_mapped *const known = is_of(&nvp_attached, &status) ? &nvp_attached : nvp_state_followed();
+    if (protection == PROT_READ && is_of(known, &status)) {
+        *map = *known;
         return NVP_SOUND;
     }
     void *place = mmap(NULL, size, protection, MAP_SHARED, file, 0);
@@ -227,8 +236,7 @@ void nvp_state_attach(void)
         attach_or_create();
     else
         nvp_state_path[0] = '\0';
-    if (nvp_node.generation == &no_generation)
-        nvp_state_keep_own();
+    nvp_state_keep_own();
     pthread_mutex_unlock(&nvp_state_mutex);
 }
 
@@ -250,7 +258,7 @@ void nvp_state_release(void)
 {
     nvp_ring_release();
     if (nvp_state_is_own(&nvp_attached))
-        nvp_attached = (struct nvp_mapped){NULL, 0, 0, 0};
+        nvp_attached = *nvp_state_followed();
     nvp_state_drop_own();
     if (nvp_attached.bytes)
         munmap(nvp_attached.bytes, nvp_attached.size);

@@ -154,6 +154,8 @@ nvmlReturn_t nvp_h_system_wait(nvmlSystemEventSetWaitRequest_t *request)
         return NVML_ERROR_INVALID_ARGUMENT;
     request->numEvent = 0;
     for (;;) {
+        if (__atomic_load_n(&nvp_following, __ATOMIC_RELAXED))
+            nvp_own_follow();
         if (!take(request))
             return nvp_initialised() ? NVML_ERROR_INVALID_ARGUMENT : NVML_ERROR_UNINITIALIZED;
         if (request->numEvent)

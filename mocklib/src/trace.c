@@ -87,10 +87,22 @@ void nvp_set_flags(void)
     }
     if (nvp_initialised())
         nvp_flag_recorded();
+    if (nvp_initialised() && __atomic_load_n(&nvp_following, __ATOMIC_RELAXED))
+        nvp_flag_following();
 }
 
+/* Every call takes over first what others wrote (own.c). */
+void nvp_flag_following(void)
+{
+    for (unsigned int i = 0; i < NVP_FUNCTION_COUNT; i++)
+        __atomic_fetch_or(&nvp_flag[i], NVP_FLAG_FOLLOWING, __ATOMIC_RELAXED);
+}
+
+/* Whether a call has a gate, and its code.  Every cold call comes by here before it reads. */
 bool nvp_gated(unsigned int function, nvmlReturn_t *code)
 {
+    if (NVP_FLAGS(function) & NVP_FLAG_FOLLOWING)
+        nvp_own_follow();
     if (!(NVP_FLAGS(function) & NVP_FLAG_GATE))
         return false;
     const uint16_t *gates = (const uint16_t *)(const void *)((const unsigned char *)nvp_image + nvp_image->gates.offset);

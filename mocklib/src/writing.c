@@ -17,7 +17,6 @@ static struct {
     struct nvp_state_record *record;
     unsigned char *half;
     const unsigned char *old;
-    bool of_node;
 } write_now = {.lock = -1, .file = -1};
 
 #ifdef NVP_KILLPOINTS
@@ -88,16 +87,16 @@ static nvmlReturn_t open_for_write(bool setter)
 }
 
 /* Whether a record in the state is one: this and the reset record behind it lie within the half, and everything they name within them. */
-static bool sound_half(const unsigned char *half, uint64_t capacity)
+bool nvp_half_sound(const unsigned char *half, uint64_t capacity, bool of_node)
 {
     const struct nvp_record *record = (const void *)half, *reset = (const void *)(half + record->reset);
-    if (record->size > capacity || !nvp_record_sound(half, record->size, write_now.of_node))
+    if (record->size > capacity || !nvp_record_sound(half, record->size, of_node))
         return false;
     if (record->reset == 0)
         return true;
     return record->reset % 64 == 0 && record->reset >= record->size && record->total <= capacity && record->reset <= record->total &&
            record->total - record->reset >= sizeof *reset && reset->size <= record->total - record->reset &&
-           nvp_record_sound((const unsigned char *)reset, reset->size, write_now.of_node);
+           nvp_record_sound((const unsigned char *)reset, reset->size, of_node);
 }
 
 /* The record's halves; a code where what stands in them cannot be used. */
@@ -107,11 +106,10 @@ static nvmlReturn_t take_record(const struct nvp_device *device)
     if (device->record >= state->record_count) /* a handle of an image served before may be of a device that this one lacks */
         return NVML_ERROR_INVALID_ARGUMENT;
     write_now.record = nvp_record_at(write_now.map.bytes, device->record);
-    write_now.of_node = device->record == 0;
     unsigned char *halves = (unsigned char *)(write_now.record + 1);
     write_now.old = halves + (write_now.record->generation & 1) * state->capacity;
     write_now.half = halves + (~write_now.record->generation & 1) * state->capacity;
-    if (sound_half(write_now.old, state->capacity))
+    if (nvp_half_sound(write_now.old, state->capacity, device->record == 0))
         return NVML_SUCCESS;
     nvp_say("%s: a record in it is not sound; remove the file to start again from the image", nvp_state_path);
     return NVML_ERROR_UNKNOWN;
@@ -128,7 +126,7 @@ static nvmlReturn_t hold(uint64_t size)
 }
 
 /* Records are whole words: they are made at multiples of 8 bytes. */
-static void copy_words(unsigned char *to, const unsigned char *from, uint64_t size)
+void nvp_copy_words(unsigned char *to, const unsigned char *from, uint64_t size)
 {
     uint64_t *target = (void *)to;
     const uint64_t *source = (const void *)from;
@@ -173,7 +171,7 @@ static unsigned char *edit(const struct nvp_device *device, bool or_own, nvmlRet
         end_write();
         return NULL;
     }
-    copy_words(write_now.half, write_now.old, size);
+    nvp_copy_words(write_now.half, write_now.old, size);
     return write_now.half;
 }
 
@@ -232,11 +230,11 @@ static nvmlReturn_t put_reset_record(const struct nvp_device *device)
     const nvmlReturn_t code = hold(again ? next + size : size);
     if (code != NVML_SUCCESS)
         return code;
-    copy_words(write_now.half, from, size);
+    nvp_copy_words(write_now.half, from, size);
     if (!again)
         return NVML_SUCCESS;
     struct nvp_record *record = (void *)write_now.half;
-    copy_words(write_now.half + next, from, size);
+    nvp_copy_words(write_now.half + next, from, size);
     NVP_STORE(&record->reset, (uint32_t)next);
     NVP_STORE(&record->total, (uint32_t)(next + size));
     return NVML_SUCCESS;

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mocklib import fields, state
+from mocklib import asking, fields, state
 from mocklib.image import FieldId, FieldValue
 from tests.contract import boards
 
@@ -265,3 +265,47 @@ def test_a_trip_killed_before_any_of_its_stores_is_made_by_the_next_call(flavour
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout + done.stderr[-2000:]
     assert int(done.stdout) > 20
+
+
+@pytest.mark.spec("V12")
+def test_no_getter_counts_more_than_once(serve: Serve, state_path: Path) -> None:
+    nvml, _ = serve(node(failing(LOST, after=10**9), gpm__supported=FieldValue(1)))
+    asker = asking.Asker(nvml)
+    counted: set[str] = set()
+    for asked in asker.recording():
+        before = calls(state_path)
+        asker.answer(asked)
+        assert calls(state_path) - before in (0, 1), asked
+        counted |= {asked.function} if calls(state_path) > before else set()
+    assert counted >= set(GUARDED)
+    before, sample = calls(state_path), nvml.ffi.new("nvmlGpmSample_t *")
+    assert nvml.library.nvmlGpmSampleAlloc(sample) == 0
+    assert nvml.library.nvmlGpmSampleGet(nvml.ffi.cast("nvmlDevice_t", nvml.device(0)), sample[0]) == 0
+    assert calls(state_path) - before == 1
+
+
+def calls(path: Path) -> int:
+    """The guarded calls on device 0 so far."""
+    with state.writing(path) as held:
+        return held.calls(0)
+
+
+@pytest.mark.spec("L17", "L18", "V10")
+def test_cleared_errors_rise_from_zero_while_the_injector_counts_and_stay_cleared_after_it(serve: Serve, state_path: Path) -> None:
+    def clear(counter: int) -> int:
+        return int(nvml.call("nvmlDeviceClearEccErrorCounts", handle, {"counterType": counter}).code)
+
+    totals = {f"ecc__errors__{scope}__double_bit__total": FieldValue(number) for scope, number in (("volatile", 100), ("aggregate", 900))}
+    nvml, handle = serve(node(failing(ECC), **totals))
+    assert [double_bits(nvml, handle) for _ in range(2)] == [101, 102]
+    assert [clear(0), double_bits(nvml, handle), double_bits(nvml, handle)] == [0, 1, 2]
+    aggregate = nvml.call("nvmlDeviceGetTotalEccErrors", handle, {"errorType": 1, "counterType": 1}).out["eccCounts"]
+    assert aggregate == 906  # three calls, the clear and two more
+    assert [clear(1), clear(0), double_bits(nvml, handle)] == [0, 0, 1]
+    now = state.read(state_path).devices[0]
+    kept = {name: now.values[name] for name in now.overridden}
+    served, healthy = node(failing(ECC), **totals), node(failing(0), **totals)
+    for spec, seen in ((served, [2, 3]), (healthy, [0, 0])):  # what setters wrote is kept by whoever publishes
+        spec.devices[0].update(kept)
+        state.publish(state_path, 0, spec, healthy, marked=kept)
+        assert [double_bits(nvml, handle) for _ in range(2)] == seen

@@ -33,6 +33,7 @@ device_defaults:
     errors:
       volatile: {{single_bit: {{device_memory: 3, total: 3}}, double_bit: {{device_memory: 4, total: 4}}}}
       aggregate: {{single_bit: {{device_memory: 13, total: 13}}, double_bit: {{device_memory: 14, total: 14}}}}
+  failure: {{mode: {failure}}}
 devices:
 - {{index: 0, uuid: GPU-00000001-0000-0000-0000-000000000001, pci: {{bus_id: "0000:07:00.0"}}, processes: [{{pid: 77, type: C, used_memory_mib: 5}}]}}
 - {{index: 1, uuid: GPU-00000002-0000-0000-0000-000000000002, pci: {{bus_id: "0000:0F:00.0"}}, excluded: {excluded}}}
@@ -49,9 +50,9 @@ Ask = Callable[..., tuple[int, str]]
 def ask(smi_binary: Callable[[int], Path], library_path: Path, repository: Path, tmp_path: Path) -> Callable[..., Ask]:
     """``ask(470)("-pm", "1")``: status and text of a branch's binary on a node of two GPUs; addresses with four digits of domain."""
 
-    def of(branch: int, *, excluded: bool = False, library: Path = library_path, state: bool = True) -> Ask:
+    def of(branch: int, *, excluded: bool = False, library: Path = library_path, state: bool = True, failure: str = "healthy") -> Ask:
         profile, image = tmp_path / "node.yaml", tmp_path / "node.img"
-        profile.write_text(PROFILE.format(version=VERSIONS[branch], excluded=str(excluded).lower()), "utf-8")
+        profile.write_text(PROFILE.format(version=VERSIONS[branch], excluded=str(excluded).lower(), failure=failure), "utf-8")
         image.write_bytes(serving.image_bytes(profile, Workspace.find(repository)))
         variables = {"NVPARITY_IMAGE": str(image), "MOCK_NVML_STATE": str(tmp_path / ("state" if state else "no folder/state"))}
 
@@ -165,3 +166,25 @@ def test_auto_boost_and_limits_outside_the_boards_are_refused(ask: Callable[...,
     assert run("--auto-boost-default=1", "-i", "0") == done(boost, "Treating as warning and moving on.")
     status, said = run("-pl", "20", "-i", "0")
     assert (status, said.startswith("Provided power limit 20.00 W is not a valid power limit")) == (2, True)
+
+
+@pytest.mark.parametrize("branch", [390, 470, 555])
+@pytest.mark.spec("L17", "L18", "V10")
+def test_errors_that_an_injector_counts_rise_from_zero_after_a_clear(ask: Callable[..., Ask], branch: int) -> None:
+    run = ask(branch, failure="ecc_uncorrectable")
+
+    def errors() -> list[int]:
+        """The device memory's uncorrectable errors, volatile and aggregate, of a process of its own."""
+        text = run("-q", "-x", "-i", "0")[1]
+        name = "dram_uncorrectable" if "<dram_uncorrectable>" in text else "device_memory"
+        found = [int(number) for number in re.findall(rf"<{name}>(\d+)</{name}>", text)]
+        return found if name == "dram_uncorrectable" else found[1::2]
+
+    first, second = errors(), errors()
+    assert first[0] > 4 and first[1] > 14 and all(after > before for before, after in zip(first, second, strict=True))
+    assert run("-p", "0", "-i", "0") == done(f"Reset volatile ECC errors to zero for GPU {ONE}.")
+    cleared = errors()
+    assert 0 < cleared[0] < cleared[1] - second[1] + 1 and cleared[1] > second[1]
+    assert run("-p", "1", "-i", "0") == done(f"Reset aggregate ECC errors to zero for GPU {ONE}.")
+    last = errors()
+    assert 0 < last[1] < last[0] and last[0] > cleared[0]
