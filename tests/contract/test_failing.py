@@ -260,7 +260,7 @@ def test_a_reset_of_the_gpu_drops_an_injector_that_an_override_put(serve: Serve,
 
 
 @pytest.mark.hostile
-def test_a_trip_killed_before_any_of_its_stores_is_made_by_the_next_call(flavour_path: Callable[[str], Path], tmp_path: Path) -> None:
+def test_a_trip_killed_before_any_of_its_stores_is_told_once(flavour_path: Callable[[str], Path], tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tests.contract.killed_trip", str(flavour_path("killpoints")), str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout + done.stderr[-2000:]

@@ -19,7 +19,7 @@ XID = 8
 
 @pytest.fixture
 def unwritable(state_path: Path) -> Callable[[], Path]:
-    """Make the state one that the process may only read, by a lock that nobody can open; ``unwritable()`` is the lock, to be taken away for a writer."""
+    """Make the state one that the process may only read: nobody can open its lock, which ``unwritable()`` is, to be taken away for a writer."""
     lock = state_path.with_name(f"{state_path.name}.lock")
 
     def close() -> Path:
@@ -87,7 +87,9 @@ def test_recovery_by_another_process_ends_the_processs_own_trip_and_another_inje
 
 
 @pytest.mark.spec("A18", "V16")
-def test_a_trip_that_another_process_makes_too_is_told_once(serve: Serve, state_path: Path, unwritable: Callable[[], Path], library_path: Path) -> None:
+def test_a_trip_that_another_process_makes_too_is_told_once(
+    serve: Serve, state_path: Path, unwritable: Callable[[], Path], library_path: Path
+) -> None:
     nvml, handle = serve(node(failing(LOST, after=2, xid=79), failing(0)))
     events = event_set(nvml, handle)
     lock = unwritable()

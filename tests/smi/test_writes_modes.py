@@ -181,10 +181,10 @@ def test_errors_that_an_injector_counts_rise_from_zero_after_a_clear(ask: Callab
         return found if name == "dram_uncorrectable" else found[1::2]
 
     first, second = errors(), errors()
-    assert first[0] > 4 and first[1] > 14 and all(after > before for before, after in zip(first, second, strict=True))
+    assert [first[0] > 4, first[1] > 14, second[0] > first[0], second[1] > first[1]] == [True] * 4
     assert run("-p", "0", "-i", "0") == done(f"Reset volatile ECC errors to zero for GPU {ONE}.")
     cleared = errors()
-    assert 0 < cleared[0] < cleared[1] - second[1] + 1 and cleared[1] > second[1]
+    assert 0 < cleared[0] <= cleared[1] - second[1]
     assert run("-p", "1", "-i", "0") == done(f"Reset aggregate ECC errors to zero for GPU {ONE}.")
     last = errors()
-    assert 0 < last[1] < last[0] and last[0] > cleared[0]
+    assert 0 < last[1] < last[0]
