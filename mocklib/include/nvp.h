@@ -294,10 +294,6 @@ void nvp_unanswered_write(void);
 #include "nvp_environment.h"
 #include "nvp_failure.h"
 
-/* ---- own.c: whether what others write into the state is to be taken over ---- */
-extern bool nvp_following;
-void nvp_own_follow(void);
-
 /* ---- gpm.c ---- */
 nvmlReturn_t nvp_gpm_sample_check(nvmlGpmSample_t sample);
 void nvp_gpm_samples_end(void);

@@ -28,6 +28,10 @@ void nvp_system_event_sets_end(void);
 void nvp_system_events_before_fork(void);
 void nvp_system_events_after_fork(void);
 
+/* ---- own.c: whether what others write into the state is to be taken over ---- */
+extern bool nvp_following;
+void nvp_own_follow(void);
+
 /* ---- failing.c: the failure injector of a device ---- */
 void nvp_guarded_call(const struct nvp_device *device);
 bool nvp_failed(const struct nvp_device *device);
