@@ -231,7 +231,6 @@ void nvp_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void nvp_debug(const char *format, ...) __attribute__((format(printf, 1, 2)));
 bool nvp_format(char *buffer, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void nvp_set_flags(void);
-void nvp_flag_following(void);
 extern bool nvp_tracing;
 
 /* ---- recorded.c: what the image says was answered to exactly these arguments ---- */

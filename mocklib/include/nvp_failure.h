@@ -31,6 +31,7 @@ void nvp_system_events_after_fork(void);
 /* ---- own.c: whether what others write into the state is to be taken over ---- */
 extern bool nvp_following;
 void nvp_own_follow(void);
+void nvp_flag_following(void);
 
 /* ---- failing.c: the failure injector of a device ---- */
 void nvp_guarded_call(const struct nvp_device *device);
