@@ -117,7 +117,12 @@ nvmlReturn_t nvp_h_field_values(const struct nvp_device *device, int count, nvml
     return all(device, count, values, false);
 }
 
+/* A trace says which fields a call declined: its own code is SUCCESS all the same (ledger A06). */
 NVP_COLD nvmlReturn_t nvp_field_values_slow(const struct nvp_device *device, int count, nvmlFieldValue_t *values)
 {
-    return all(device, count, values, true);
+    const nvmlReturn_t code = all(device, count, values, true);
+    for (int i = 0; nvp_tracing && code == NVML_SUCCESS && i < count; i++)
+        if (values[i].nvmlReturn != NVML_SUCCESS)
+            nvp_debug("field %u scope %u -> %d", values[i].fieldId, values[i].scopeId, (int)values[i].nvmlReturn);
+    return code;
 }

@@ -137,20 +137,34 @@ static const struct nvp_image *image_of_profile(const char *profile)
     return NULL;
 }
 
-/* The driver root's config (two folders above the library), then the two places of the reference (ledger A02). */
+/* The folder two above the library's, also where an update has taken its file away meanwhile; false where there is none. */
+static bool driver_root(char root[PATH_MAX])
+{
+    char folder[NVP_PATH_SIZE];
+    Dl_info info;
+    int up = 3;
+    if (!dladdr((const void *)(uintptr_t)&nvp_find_image, &info) || info.dli_fname == NULL)
+        return false;
+    if (realpath(info.dli_fname, root) == NULL) {
+        const char *slash = strrchr(info.dli_fname, '/');
+        if (slash == NULL || !nvp_format(folder, sizeof folder, "%.*s", (int)(slash - info.dli_fname), info.dli_fname) || realpath(folder, root) == NULL)
+            return false;
+        up = 2;
+    }
+    for (; up > 0; up--) {
+        char *slash = strrchr(root, '/');
+        if (slash)
+            *slash = '\0';
+    }
+    return true;
+}
+
+/* The driver root's config, then the two places of the reference (ledger A02). */
 static const struct nvp_image *searched(void)
 {
-    char path[NVP_PATH_SIZE], real[PATH_MAX];
-    Dl_info info;
-    if (dladdr((const void *)(uintptr_t)&nvp_find_image, &info) && info.dli_fname && realpath(info.dli_fname, real)) {
-        for (int up = 0; up < 3; up++) {
-            char *slash = strrchr(real, '/');
-            if (slash)
-                *slash = '\0';
-        }
-        if (nvp_format(path, sizeof path, "%s/config/config.yaml", real) && access(path, R_OK) == 0)
-            return image_of_profile(path);
-    }
+    char path[NVP_PATH_SIZE], root[PATH_MAX];
+    if (driver_root(root) && nvp_format(path, sizeof path, "%s/config/config.yaml", root) && access(path, R_OK) == 0)
+        return image_of_profile(path);
     static const char *const places[] = {"/etc/nvml-mock/config.yaml", "/opt/nvml-mock/driver/config/config.yaml"};
     for (unsigned int i = 0; i < sizeof places / sizeof places[0]; i++)
         if (access(places[i], R_OK) == 0)

@@ -25,6 +25,23 @@ def test_each_init_needs_its_shutdown(nvml: Nvml, image_path: Callable[[ImageSpe
     assert nvml.call("nvmlDeviceGetCount_v2").code == 1
 
 
+ALWAYS = {"nvmlSystemGetDriverVersion", "nvmlSystemGetNVMLVersion", "nvmlSystemGetCudaDriverVersion", "nvmlSystemGetCudaDriverVersion_v2",
+          "nvmlSystemGetDriverBranch"}  # fmt: skip
+"""What answers before the first init and after the last shutdown; nvmlErrorString does as well."""
+
+
+@pytest.mark.spec("A17")
+def test_before_init_and_after_shutdown_every_call_but_those_of_versions_is_uninitialized(nvml: Nvml, image_path: Callable[[ImageSpec], Any]) -> None:
+    image_path(boards.spec())
+    others = {"nvmlInit", "nvmlInit_v2", "nvmlInitWithFlags", "nvmlErrorString", "nvmlInternalGetExportTable"}
+    for _ in range(2):
+        codes = {name: nvml.call(name).code for name in calls.signatures().FUNCTIONS if name not in others}
+        assert len(codes) > 400
+        assert {name for name, code in codes.items() if code != 1} == ALWAYS
+        assert (nvml.error_string(1), {codes[name] for name in ALWAYS}) == ("Uninitialized", {0})
+        assert (nvml.init(), nvml.shutdown()) == (0, 0)
+
+
 @pytest.mark.spec("A17")
 def test_a_handle_is_dead_after_the_last_shutdown_and_its_number_is_not_given_again(serve: Serve) -> None:
     seen = set()
@@ -51,8 +68,9 @@ def test_versions_answer_before_init(nvml: Nvml, image_path: Callable[[ImageSpec
 @pytest.mark.spec("A19")
 def test_init_flags_change_nothing(nvml: Nvml, image_path: Callable[[ImageSpec], Any]) -> None:
     image_path(boards.spec())
-    assert nvml.call("nvmlInitWithFlags", None, {"flags": 3}).code == 0
-    assert nvml.count() == 1
+    for flags in (0, 1, 2, 3, 0xFFFFFFFF):
+        assert nvml.call("nvmlInitWithFlags", None, {"flags": flags}).code == 0
+        assert (nvml.count(), nvml.call("nvmlDeviceGetName", nvml.device(0)).code) == (1, 0)
 
 
 def test_another_image_is_served_after_a_new_init(serve: Serve) -> None:

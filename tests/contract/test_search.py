@@ -89,6 +89,27 @@ def test_a_profile_without_an_image_gets_the_default_and_one_line_with_the_comma
     assert f"Run: nvparity compile {profile}" in said
 
 
+@pytest.mark.spec("A01", "A04", "A05")
+@pytest.mark.parametrize(("text", "said"), [("version: [", "it has no image"), (None, "cannot be read as a profile")])
+def test_a_profile_that_cannot_be_served_gets_the_default_of_the_variables(
+    nvml: Nvml, profile: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], text: str | None, said: str
+) -> None:
+    profile.unlink() if text is None else profile.write_text(text, encoding="utf-8")
+    monkeypatch.setenv("MOCK_NVML_NUM_DEVICES", "3")
+    monkeypatch.setenv("MOCK_NVML_DRIVER_VERSION", "535.54.03")
+    assert (nvml.init(), nvml.count(), nvml.call("nvmlSystemGetDriverVersion").out["version"]) == (0, 3, "535.54.03")
+    warned = capfd.readouterr().err
+    assert (warned.count("\n"), said in warned) == (1, True)
+
+
+@pytest.mark.spec("A01")
+def test_a_profile_that_is_served_outranks_the_variables_of_the_default(nvml: Nvml, profile: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled(profile, profile.with_suffix(".nvpimg"), "profile")
+    monkeypatch.setenv("MOCK_NVML_NUM_DEVICES", "3")
+    monkeypatch.setenv("MOCK_NVML_DRIVER_VERSION", "535.54.03")
+    assert (served(nvml), nvml.count(), nvml.call("nvmlSystemGetDriverVersion").out["version"]) == ("profile", 1, "570.148.08")
+
+
 def test_a_named_image_outranks_a_profile(nvml: Nvml, profile: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     compiled(profile, profile.with_suffix(".nvpimg"), "profile")
     compiled(profile, tmp_path / "named.nvpimg", "named")
@@ -97,6 +118,16 @@ def test_a_named_image_outranks_a_profile(nvml: Nvml, profile: Path, tmp_path: P
 
 
 @pytest.mark.spec("A20")
+def test_a_profile_that_is_edited_is_what_it_was_until_the_process_ends(nvml: Nvml, profile: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Another process finds that its image is out of date (the test above)."""
+    compiled(profile, profile.with_suffix(".nvpimg"), "first")
+    assert served(nvml) == "first"
+    profile.write_text("version: '2.0'\n", encoding="utf-8")
+    assert nvml.call("nvmlDeviceGetName", nvml.device(0)).out["name"] == "first"
+    nvml.shutdown()
+    assert (served(nvml), capfd.readouterr().err) == ("first", "")
+
+
 def test_an_image_replaced_on_disk_is_served_at_the_next_init(nvml: Nvml, profile: Path) -> None:
     compiled(profile, profile.with_suffix(".nvpimg"), "first")
     assert served(nvml) == "first"
@@ -118,6 +149,8 @@ def test_without_configuration_eight_gpus_of_the_reference_are_served(nvml: Nvml
         assert (pci["pci.domain"], pci["pci.bus"], pci["pci.device"]) == (0, index + 1, 0)
         assert nvml.call("nvmlDeviceGetMinorNumber", handle).out == {"minorNumber": index}
         assert nvml.call("nvmlDeviceGetBAR1MemoryInfo", handle).out["bar1Memory.bar1Total"] == 256 << 20
+        identity = [nvml.call(f"nvmlDeviceGet{what}", handle).out for what in ("Name", "Brand", "Architecture")]
+        assert identity == [{"name": "NVIDIA A100-SXM4-40GB"}, {"type": 14}, {"arch": 7}]
     assert nvml.call("nvmlSystemGetDriverVersion").out["version"] == "550.163.01"
     assert nvml.call("nvmlSystemGetNVMLVersion").out["version"] == "12.550.163.01"
     assert nvml.call("nvmlSystemGetCudaDriverVersion").out["cudaDriverVersion"] == 12040
@@ -163,19 +196,55 @@ def test_the_mapping_of_an_image_is_read_only(nvml: Nvml, tmp_path: Path, monkey
     }
 
 
+PROGRAM = """
+import os, sys
+from mocklib import binding
+nvml = binding.open_library(sys.argv[1])
+for path in sys.argv[2:]:
+    os.unlink(path)
+nvml.init()
+print(nvml.call('nvmlDeviceGetName', nvml.device(0)).out['name'])
+"""
+
+
+def named(library: Path, environment: dict[str, str], folder: Path, *removed: Path) -> str:
+    """The name that a process which starts in ``folder`` reads of its first GPU, where the files ``removed`` go away once the library is loaded."""
+    command = [sys.executable, "-c", PROGRAM, str(library), *map(str, removed)]
+    done = subprocess.run(command, cwd=folder, env=environment | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    return done.stdout.strip()
+
+
+def configured(config: Path, name: str) -> Path:
+    """A profile and its image at a place where one is looked for."""
+    config.parent.mkdir(parents=True)
+    config.write_text("version: '1.0'\n", encoding="utf-8")
+    compiled(config, config.with_suffix(".nvpimg"), name)
+    return config
+
+
 @pytest.mark.spec("A02")
 def test_the_config_of_the_driver_root_the_library_lies_in_is_found(library_path: Path, tmp_path: Path, clean_environment: dict[str, str]) -> None:
+    """Also where an update has taken the library's file away."""
     place = tmp_path / "driver" / "usr" / "lib64" / "libnvidia-ml.so.1"
     place.parent.mkdir(parents=True)
     shutil.copy(library_path, place)
-    config = tmp_path / "driver" / "config" / "config.yaml"
-    config.parent.mkdir()
-    config.write_text("version: '1.0'\n", encoding="utf-8")
-    compiled(config, config.with_suffix(".nvpimg"), "of the driver root")
-    program = (
-        "import sys; from mocklib import binding; nvml = binding.open_library(sys.argv[1]); nvml.init();"
-        "print(nvml.call('nvmlDeviceGetName', nvml.device(0)).out['name'])"
-    )
-    variables = clean_environment | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", program, str(place)], env=variables, capture_output=True, text=True, check=True)
-    assert (done.stdout, done.stderr) == ("of the driver root\n", "")
+    configured(tmp_path / "driver" / "config" / "config.yaml", "of the driver root")
+    assert named(place, clean_environment, tmp_path) == named(place, clean_environment, tmp_path, place) == "of the driver root"
+
+
+@pytest.mark.spec("A02")
+def test_the_places_of_the_two_mounts_come_after_it_in_their_order(library_path: Path, tmp_path: Path, clean_environment: dict[str, str]) -> None:
+    """In a copy of the library whose two absolute paths are made relative to where the process starts."""
+    code = library_path.read_bytes()
+    for absolute, relative in ((b"/etc/nvml-mock/config.yaml", b"./tc/nvml-mock/config.yaml"),
+                               (b"/opt/nvml-mock/driver/config/config.yaml", b"./pt/nvml-mock/driver/config/config.yaml")):  # fmt: skip
+        assert code.count(absolute + b"\0") == 1
+        code = code.replace(absolute, relative)
+    place = tmp_path / "root" / "usr" / "lib" / "libnvidia-ml.so.1"
+    place.parent.mkdir(parents=True)
+    place.write_bytes(code)
+    assert named(place, clean_environment, tmp_path) == "NVIDIA A100-SXM4-40GB", "none of them is there"
+    for config in ("pt/nvml-mock/driver/config/config.yaml", "tc/nvml-mock/config.yaml", "root/config/config.yaml"):
+        configured(tmp_path / config, config)
+        assert named(place, clean_environment, tmp_path) == config

@@ -20,6 +20,7 @@ nvml.init()
 device = nvml.device(0)
 nvml.call("nvmlDeviceGetName", device)
 nvml.call("nvmlDeviceGetName", 5)
+nvml.field_values(device, [(82, 0), (9999, 0), (82, 1)])
 nvml.slot(device, 230, "u32")
 nvml.shutdown()
 """
@@ -42,6 +43,7 @@ def test_a_trace_names_each_call_with_its_code(library_path: Path, tmp_path: Pat
     calls = [line.removeprefix("nvparity: ") for line in lines[1:]]
     assert calls[0] == "nvmlInit_v2 -> 0"
     assert calls[1:4] == ["nvmlDeviceGetHandleByIndex_v2 -> 0", "nvmlDeviceGetName -> 0", "nvmlDeviceGetName -> 2"]
+    assert calls[4:6] == ["field 9999 scope 0 -> 2", "nvmlDeviceGetFieldValues -> 0"], "what a call that succeeds declines"
     assert calls[-2].startswith("slot 230(")
     assert calls[-2].endswith(" -> 0")
     assert calls[-1] == "nvmlShutdown -> 0"

@@ -86,7 +86,11 @@ def test_device_nodes_say_what_a_container_sees(
     assert nvml.init() == 0
     assert names(nvml) == [boards.UUID.format(number) for number in seen]
     hidden = [number for number in range(3) if number not in seen]
-    assert [nvml.call("nvmlDeviceGetHandleByUUID", None, {"uuid": boards.UUID.format(number)}).code for number in hidden] == [6] * len(hidden)
+    lookups = {"HandleByUUID": ("uuid", boards.UUID.format), "HandleByPciBusId_v2": ("pciBusId", lambda number: f"0000:{number + 1:02X}:00.0")}
+    for name, (argument, made) in lookups.items():
+        codes = [nvml.call(f"nvmlDeviceGet{name}", None, {argument: made(number)}).code for number in range(3)]
+        assert codes == [6 if number in hidden else 0 for number in range(3)], name
+    assert [nvml.call("nvmlDeviceGetIndex", nvml.device(index)).out["index"] for index in range(len(seen))] == list(range(len(seen)))
     nvml.shutdown()
     monkeypatch.delenv("MOCK_NVML_DEVICE_NODES")
     assert nvml.init() == 0

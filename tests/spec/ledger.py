@@ -12,6 +12,9 @@ from typing import Any
 import yaml
 
 TABLE = Path(__file__).with_name("ledger.yaml")
+REMARKS = ("on_branch_libraries", "waiting_parts", "evidence_parts")
+"""Lists of rows that are passed, but for what the reason says."""
+LISTS = ("different", "waiting", "outside", *REMARKS)
 
 
 class LedgerError(Exception):
@@ -47,7 +50,7 @@ def parse(document: Mapping[str, Any]) -> Ledger:
     sections = document["sections"]
     rows = {f"{prefix}{number:02d}": section["title"] for prefix, section in sections.items() for number in range(1, section["rows"] + 1)}
     lists: dict[str, dict[str, str]] = {}
-    for name in ("different", "waiting", "outside", "on_branch_libraries", "waiting_parts"):
+    for name in LISTS:
         lists[name] = found = {}
         for entry in document[name]:
             for row in entry["rows"]:
@@ -55,7 +58,7 @@ def parse(document: Mapping[str, Any]) -> Ledger:
                     if one not in rows or any(one in other for other in lists.values()):
                         raise LedgerError(f"{TABLE.name}: {name}: {one} is no row of the ledger, or stands in two lists")
                     found[one] = entry["reason"]
-    return Ledger(rows, lists["different"], lists["waiting"], lists["outside"], {**lists["on_branch_libraries"], **lists["waiting_parts"]})
+    return Ledger(rows, lists["different"], lists["waiting"], lists["outside"], {row: reason for name in REMARKS for row, reason in lists[name].items()})
 
 
 def _expand(row: str, sections: Mapping[str, Any]) -> list[str]:

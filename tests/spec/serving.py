@@ -30,9 +30,9 @@ def driver_of(version: str) -> Driver:
     return drivers.load().resolve(version)
 
 
-def compiled(keys: str = "", node: str = "", devices: str = "[{index: 0}]", driver: str = DRIVER) -> ImageSpec:
-    """The image of a node: ``keys`` of its boards, ``devices`` and further keys of the ``node``, as YAML."""
-    text = f"version: '1.0'\nsystem: {{driver_version: {driver!r}}}\ndevice_defaults: {{{keys}}}\ndevices: {devices}\n{node}\n"
+def compiled(keys: str = "", node: str = "", devices: str = "[{index: 0}]", driver: str = DRIVER, system: str = "") -> ImageSpec:
+    """The image of a node: ``keys`` of its boards, ``devices`` and further keys of the ``node`` and of its ``system``, as YAML."""
+    text = f"version: '1.0'\nsystem: {{driver_version: {driver!r}, {system}}}\ndevice_defaults: {{{keys}}}\ndevices: {devices}\n{node}\n"
     return compiling.compile_profile(profiles.parse(text.encode()), driver_of(driver))
 
 
@@ -51,6 +51,7 @@ class Case:
     node: str = ""
     devices: str = "[{index: 0}]"
     driver: str = DRIVER
+    system: str = ""
 
 
 def rows(cases: list[Case]) -> Any:
@@ -73,7 +74,7 @@ class Node:
 
     def hold(self, case: Case) -> None:
         """Every answer and every printed element of a case is what it says."""
-        spec = compiled(case.keys, case.node, case.devices, case.driver)
+        spec = compiled(case.keys, case.node, case.devices, case.driver, case.system)
         with self.serve(spec) as nvml:
             got = {asked: answer(nvml, asked, wanted) for asked, wanted in case.says.items()}
             assert got == dict(case.says), got

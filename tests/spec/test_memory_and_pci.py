@@ -25,6 +25,7 @@ BUSES = ("0000:01:00.0", "0000:02:00.0", "0000:03:00.0")
 BOARDS = f"[{', '.join(f'{{index: {number}, pci: {{bus_id: {bus!r}}}}}' for number, bus in enumerate(BUSES))}]"
 ROOTS = (f"pcie_topology: {{cores_per_numa: 4, root_complexes: [{{id: 'pci0000:01', numa_node: 0, devices: [{BUSES[0]!r}, {BUSES[1]!r}]}}, "
          f"{{id: 'pci0000:03', numa_node: 1, devices: [{BUSES[2]!r}]}}]}}")  # fmt: skip
+OWN = f"pcie_topology: {{root_complexes: [{{id: 'pci0000:01', numa_node: 1, cpu_affinity: 2-5, devices: [{BUSES[0]!r}]}}]}}"
 CASES = [
     Case("C01", MEMORY, {INFO: {"memory.total": 40960 * MIB}, INFO2: {"memory.total": 40960 * MIB}}, {"fb_memory_usage/total": "40960 MiB"}),
     Case("C01", "", {INFO: 3, INFO2: 3}, {"fb_memory_usage/total": "N/A"}),
@@ -32,17 +33,26 @@ CASES = [
     Case("C02", BARE, {INFO2: {"memory.reserved": 0, "memory.used": 0}}, {"fb_memory_usage/reserved": "0 MiB"}),
     Case("C02", MEMORY, {INFO: {"memory.total": 40960 * MIB}, INFO2: 13}, driver="470.74"),
     Case("C03", MEMORY, {INFO2: {"memory.used": 1000 * MIB, "memory.free": 39000 * MIB}}, {"fb_memory_usage/used": "1000 MiB"}),
+    # nvml.h of nvmlMemory_t: used is the sum of what is reserved and what is allocated
+    Case("C03", MEMORY, {INFO: {"memory.used": 1960 * MIB, "memory.free": 39000 * MIB}}),
+    Case("C03", f"memory: {{total_bytes: {40 * MIB}, used_bytes: {3 * MIB}, free_bytes: {30 * MIB}}}", {INFO: {"memory.used": 3 * MIB},
+         INFO2: {"memory.used": 3 * MIB, "memory.free": 30 * MIB}}),
     Case("C04", MEMORY, {INFO: {"memory.free": 39000 * MIB}, INFO2: {"memory.free": 39000 * MIB}}, {"fb_memory_usage/free": "39000 MiB"}),
     Case("C05", MEMORY, {f"{D}GetMemoryBusWidth": {"busWidth": 5120}}),
     Case("C05", BARE, {f"{D}GetMemoryBusWidth": 3}),
     Case("C06", BAR1, {f"{D}GetBAR1MemoryInfo": {"bar1Memory.bar1Total": 65536 * MIB}}, {"bar1_memory_usage/total": "65536 MiB"}),
+    Case("C06", f"bar1_memory: {{used_bytes: {MIB}, free_bytes: {255 * MIB}}}", {f"{D}GetBAR1MemoryInfo": {"bar1Memory.bar1Total": 256 * MIB}},
+         {"bar1_memory_usage/total": "256 MiB"}),
+    Case("C06", "", {f"{D}GetBAR1MemoryInfo": 3}, {"bar1_memory_usage/total": "N/A"}),
     Case("C07", BAR1, {f"{D}GetBAR1MemoryInfo": {"bar1Memory.bar1Used": MIB, "bar1Memory.bar1Free": 65535 * MIB}},
          {"bar1_memory_usage/used": "1 MiB", "bar1_memory_usage/free": "65535 MiB"}),
     Case("C08", "", {PROTECTED: {"memory.total": 0, "memory.used": 0, "memory.free": 0}},
          {f"cc_protected_memory_usage/{name}": "0 MiB" for name in ("total", "used", "free")}),
     Case("C08", "", {f"{D}GetConfComputeMemSizeInfo": {"memInfo.protectedMemSizeKib": 0, "memInfo.unprotectedMemSizeKib": 0}}),
-    Case("C08", "", {PROTECTED: 13, f"{D}GetConfComputeMemSizeInfo": 13}, driver="515.65.01"),
-    Case("C09", MEMORY, {INFO2: 0, f"{D}GetMemoryInfo_v2 memory.version=1": 25, f"{D}GetMemoryInfo_v2 memory.version=3": 25}),
+    *(Case("C08", PCI, {PROTECTED: 13, f"{D}GetConfComputeMemSizeInfo": 13}, {"cc_protected_memory_usage/total": None}, driver=driver)
+      for driver in ("515.65.01", "525.147.05")),
+    Case("C08", PCI, {PROTECTED: 0, f"{D}GetConfComputeMemSizeInfo": 0}, {"cc_protected_memory_usage/total": "0 MiB"}, driver="535.54.03"),
+    *(Case("C09", MEMORY, {f"{D}GetMemoryInfo_v2 memory.version={version}": code}) for version, code in ((2, 0), (0, 25), (1, 25), (3, 25))),
     Case("D01", PCI, {PCI3: {"pci.pciDeviceId": 0x20B010DE}}, {"pci/pci_device_id": "20B010DE"}),
     *(Case("D01", PCI, {f"{D}{name}": {"pci.pciDeviceId": 0x20B010DE, "pci.busIdLegacy": "0001:0A:1E.0"}}) for name in ("GetPciInfo",
          "GetPciInfo_v2")),
@@ -55,7 +65,8 @@ CASES = [
     Case("D05", PCI, {f"{D}GetPciInfoExt pci.version=1": {"pci.baseClass": 3, "pci.subClass": 2}}, {"pci/pci_base_class": "3",
          "pci/pci_sub_class": "2"}),
     Case("D06", LINK, {f"{D}GetMaxPcieLinkGeneration": {"maxLinkGen": 4}}, {f"{GENERATIONS}/max_link_gen": "4"}),
-    Case("D06", LINK, {f"{D}GetGpuMaxPcieLinkGeneration": 13}, driver="460.91.03"),
+    *(Case("D06", f"{LINK[:-1]}, device_max_link_gen: 5}}", {f"{D}GetGpuMaxPcieLinkGeneration": wanted}, driver=driver)
+      for driver, wanted in (("460.91.03", 13), ("470.256.02", 13), ("525.147.05", {"maxLinkGenDevice": 5}))),
     Case("D06", "pcie: {max_link_gen: 5, device_max_link_gen: 6, host_max_link_gen: 4}",
          {f"{D}GetMaxPcieLinkGeneration": {"maxLinkGen": 5}, f"{D}GetGpuMaxPcieLinkGeneration": {"maxLinkGenDevice": 6}},
          {f"{GENERATIONS}/max_link_gen": "5", f"{GENERATIONS}/max_device_link_gen": "6", f"{GENERATIONS}/max_host_link_gen": "4"}),
@@ -66,15 +77,21 @@ CASES = [
                                                          ("D08", "GetMaxPcieLinkWidth"), ("D08", "GetCurrPcieLinkWidth"))),
     Case("D09", LINK, {f"{D}GetPcieReplayCounter": {"value": 7}, "field 94": 7, "field 95": 0},
          {"pci/replay_counter": "7", "pci/replay_rollover_counter": "0"}),
+    Case("D09", "pcie: {max_link_gen: 4}", {f"{D}GetPcieReplayCounter": {"value": 0}, "field 94": 0, "field 95": 0},
+         {"pci/replay_counter": "0", "pci/replay_rollover_counter": "0"}),
     Case("D10", LINK, {f"{D}GetPcieThroughput counter=0": {"value": 250000}, f"{D}GetPcieThroughput counter=1": {"value": 1000}},
          {"pci/tx_util": "250000 KB/s", "pci/rx_util": "1000 KB/s"}),
     Case("D10", "pcie: {max_link_gen: 4}", {f"{D}GetPcieThroughput counter=0": {"value": 0}}, {"pci/tx_util": "0 KB/s", "pci/rx_util": "0 KB/s"}),
+    Case("D10", "", {f"{D}GetPcieThroughput counter=0": 3, f"{D}GetPcieThroughput counter=2": 2}),
     Case("D11", "", {f"{D}GetBusType": {"type": 2}}),
     Case("D12", "", {f"{D}GetBridgeChipInfo": 3, f"{D}GetIrqNum": 3, f"{D}ReadWritePRM_v1": 3},
          {"pci/pci_bridge_chip/bridge_chip_type": "N/A", "pci/pci_bridge_chip/bridge_chip_fw": "N/A"}),
     Case("D12", "bridge_chip: {type: 1, firmware: 2}", {f"{D}GetBridgeChipInfo": 0}),
     Case("D14", "", {f"{D}GetCpuAffinity cpuSetSize=1": {"cpuSet": [15]}, f"{D}GetMemoryAffinity nodeSetSize=1 scope=0": {"nodeSet": [1]}},
          node=ROOTS, devices=BOARDS),
+    Case("D14", "", {f"{D}GetCpuAffinity cpuSetSize=1": {"cpuSet": [0x3C]}, f"{D}GetCpuAffinityWithinScope cpuSetSize=1 scope=0": {"cpuSet": [0x3C]},
+                     f"{D}GetNumaNodeId": 3}, node=OWN, devices=BOARDS),
+    Case("D15", "", {f"{D}GetCpuAffinity cpuSetSize=4": {"cpuSet": [0, 2**64 - 1, 0, 0]}}, node=OWN.replace("cpu_affinity: 2-5, ", ""), devices=BOARDS),
     Case("D14", "", {f"{D}GetCpuAffinity cpuSetSize=1": 3, f"{D}GetMemoryAffinity nodeSetSize=1 scope=0": 3, f"{D}GetNumaNodeId": 3}, devices=BOARDS),
     Case("S04", "", {f"{D}GetC2cModeInfoV c2cModeInfo.version=1": {"c2cModeInfo.isC2cEnabled": 1}}, {"c2c_mode": "Enabled"},
          node="nvlink: {c2c_enabled: true}"),
@@ -99,10 +116,12 @@ def ancestors(node: Node, roots: str, keys: str = "") -> list[int]:
 @pytest.mark.spec("D14", "D16")
 def test_the_level_of_a_pair_is_that_of_its_root_complexes(node: Node):
     assert ancestors(node, ROOTS) == [0, 10, 50]
+    bridged = ROOTS.replace(f", {BUSES[1]!r}]}}", f"]}}, {{id: 'pci0000:02', numa_node: 0, devices: [{BUSES[1]!r}]}}")
+    assert ancestors(node, bridged) == ancestors(node, bridged, "topology: {default_level: node}") == [0, 30, 50]
 
 
 @pytest.mark.spec("D17")
-@pytest.mark.parametrize(("word", "level"), [("single", 10), ("multiple", 20), ("hostbridge", 30), ("node", 40), ("system", 50)])
+@pytest.mark.parametrize(("word", "level"), [("internal", 0), ("single", 10), ("multiple", 20), ("hostbridge", 30), ("node", 40), ("system", 50)])
 def test_without_root_complexes_the_default_level_is_that_of_every_pair(node: Node, word: str, level: int):
     assert ancestors(node, "", f"topology: {{default_level: {word}}}") == [0, level, level]
 

@@ -27,6 +27,7 @@ FLAGS = (("J01", "gpu_idle", 0x1, "gpu_idle"), ("J02", "applications_clocks_sett
          "display_clocks_setting"))  # fmt: skip
 COUNTERS = ("clocks_throttle_reasons: {gpu_idle: true, counters: {sw_power_cap_us: 10, sync_boost_us: 20, sw_thermal_slowdown_us: 30, "
             "hw_thermal_slowdown_us: 40, hw_power_brake_slowdown_us: 50}}")  # fmt: skip
+FROZEN = 'clock: {mode: frozen, at: "2026-01-01T00:00:00Z"}'
 COUNTED = "clocks_event_reasons_counters/clocks_event_reasons_counters_"
 
 
@@ -44,15 +45,22 @@ CASES = [
          {f"{READINGS}/current_power_limit": "350.00 W", f"{READINGS}/requested_power_limit": "350.00 W"}),
     Case("F05", POWER, {f"{D}GetPowerManagementLimitConstraints": {"minLimit": 100000, "maxLimit": 450000}, "field 187": 100000, "field 188": 450000},
          {f"{READINGS}/min_power_limit": "100.00 W", f"{READINGS}/max_power_limit": "450.00 W"}),
-    Case("F07", POWER, {f"{D}GetPowerUsage": {"power": 68570}}),
+    Case("F07", POWER, {f"{D}GetPowerUsage": {"power": 68570}, "field 185": 68570, "field 186": 68570},
+         {f"{READINGS}/average_power_draw": "68.57 W", f"{READINGS}/instant_power_draw": "68.57 W"}),
     Case("F08", POWER, {"field 185 1": "code 3", "field 186 2": "code 3"},
          {"gpu_memory_power_readings/average_power_draw": "N/A", "module_power_readings/average_power_draw": "N/A",
          "module_power_readings/instant_power_draw": "N/A"}),
-    Case("F09", f"performance_state: P8, {POWER}", {}, {f"{READINGS}/power_state": "P8"}),
-    Case("F09", "performance_state: P8, power: {power_state: P2}", {}, {f"{READINGS}/power_state": "P2"}),
+    Case("F08", f"{POWER[:-1]}, module: {{instant_draw_mw: 9000, enforced_limit_mw: 8000}}, memory: {{average_draw_mw: 7000}}}}",
+         {"field 186 1": 9000, "field 190 1": 8000, "field 185 2": 7000, "field 185 1": "code 3", "field 186 2": "code 3", "field 185 3": "code 3"},
+         {"module_power_readings/instant_power_draw": "9.00 W", "gpu_memory_power_readings/average_power_draw": "7.00 W"}),
+    *(Case("F08", POWER, {f"field {number} {scope}": "code 3" for number in (187, 188, 189, 190, 192)}) for scope in (1, 2)),
+    Case("F09", f"performance_state: P8, {POWER}", {f"{D}GetPowerState": {"pState": 8}}, {f"{READINGS}/power_state": "P8"}),
+    Case("F09", "performance_state: P8, power: {power_state: P2}", {f"{D}GetPowerState": {"pState": 2}}, {f"{READINGS}/power_state": "P2"}),
     Case("F10", "power: {total_energy_consumption_mj: 123456789}", {f"{D}GetTotalEnergyConsumption": {"energy": 123456789}, "field 83": 123456789}),
     Case("F11", "", {f"{D}GetPowerSource": {"powerSource": 0}}),
     Case("F12", WORKLOAD, {CURRENT: 0}),
+    Case("F12", "power: {workload_power_profiles: {supported: []}}", {CURRENT: 0}, {"power_profiles/power_profile_requested_profiles": "N/A",
+         "power_profiles/power_profile_enforced_profiles": "N/A"}),
     Case("F12", "", {CURRENT: 3}, {"power_profiles/power_profile_requested_profiles": "N/A",
          "power_profiles/power_profile_enforced_profiles": "N/A"}),
     Case("F12", WORKLOAD, {f"{D}WorkloadPowerProfileGetProfilesInfo profilesInfo.version=1": 0}),
@@ -67,6 +75,8 @@ CASES = [
     Case("H02", FAN, {f"{D}GetFanSpeed": {"speed": 40}, f"{D}GetFanSpeed_v2 fan=1": {"speed": 40}, f"{D}GetFanSpeed_v2 fan=2": 2},
          {"fan_speed": "40 %"}),
     Case("H02", "fan: {count: 1, speed_percent: 'N/A'}", {f"{D}GetFanSpeed": 3}, {"fan_speed": "N/A"}),
+    # captures print a speed and no count of fans
+    Case("H01", "fan: {speed_percent: '40'}", {f"{D}GetFanSpeed": {"speed": 40}, f"{D}GetNumFans": 3, f"{D}GetFanSpeed_v2 fan=0": 3}, {"fan_speed": "40 %"}),
     Case("H03", FAN, {f"{D}GetTargetFanSpeed fan=0": {"targetSpeed": 45}}),
     Case("H05", FAN, {f"{D}GetMinMaxFanSpeed": {"minSpeed": 20}}),
     Case("H05", "fan: {count: 1}", {f"{D}GetMinMaxFanSpeed": {"minSpeed": 0}}),
@@ -96,6 +106,9 @@ CASES = [
     Case("I10", SUPPORTED, {f"{D}GetSupportedMemoryClocks": {"clocksMHz": [2619, 1593]},
          f"{D}GetSupportedGraphicsClocks memoryClockMHz=2619": {"clocksMHz": [1980, 1965]},
                             f"{D}GetSupportedGraphicsClocks memoryClockMHz=1": 6}),
+    Case("I10", SUPPORTED, {f"{D}GetSupportedGraphicsClocks memoryClockMHz=1593": {"clocksMHz": [1200]}},
+         {"supported_clocks/supported_mem_clock[0]/value": "2619 MHz", "supported_clocks/supported_mem_clock[0]/supported_graphics_clock[1]": "1965 MHz",
+          "supported_clocks/supported_mem_clock[1]/supported_graphics_clock[0]": "1200 MHz"}),
     Case("I10", "", {f"{D}GetSupportedMemoryClocks": 3}, {"supported_clocks": "N/A"}),
     Case("I18", "clocks: {adaptive_clocking: enabled}", {f"{D}GetAdaptiveClockInfoStatus": {"adaptiveClockStatus": 1}}),
     Case("I18", "clocks: {adaptive_clocking: disabled}", {f"{D}GetAdaptiveClockInfoStatus": {"adaptiveClockStatus": 0}}),
@@ -118,6 +131,15 @@ CASES = [
          {f"{COUNTED}sw_power_cap": "10 us", f"{COUNTED}sync_boost": "20 us", f"{COUNTED}sw_therm_slowdown": "30 us",
          f"{COUNTED}hw_therm_slowdown": "40 us",
           f"{COUNTED}hw_power_brake": "50 us"}),
+    # nvml.h from 580 on: 251 to 253 are of power smoothing, the three counters have 269 to 271
+    Case("J10", COUNTERS, {"field 75": 30_000, "field 269": 30_000, "field 270": 40_000, "field 271": 50_000, "field 252": "code 3"}),
+    Case("J10", COUNTERS, {"field 74": 10_000, "field 75": 30_000, "field 76": 20_000, "field 269": "code 3"}, driver="570.148.08"),
+    Case("J10", "clocks_throttle_reasons: {gpu_idle: true}", {"field 74": 0, "field 76": 0, "field 271": 0}, {f"{COUNTED}hw_power_brake": "0 us"}),
+    Case("J10", f"{COUNTERS[:-2]}}}, sw_power_cap: true}}", {f"{D}GetViolationStatus perfPolicyType=0":
+         {"violTime.violationTime": 10_000, "violTime.referenceTime": 1_767_225_600_000_000}}, node=FROZEN),
+    *(Case("J12", COUNTERS, {f"{D}GetViolationStatus perfPolicyType={policy}": {"violTime.violationTime": 0}}) for policy in (3, 4, 5, 11)),
+    Case("J12", COUNTERS, {f"{D}GetViolationStatus perfPolicyType={policy}": 3 if policy == 10 else 2 for policy in (6, 7, 8, 9, 10, 12, 99)}),
+    Case("J12", "", {f"{D}GetViolationStatus perfPolicyType={policy}": 3 for policy in (0, 1, 2, 3, 4, 5, 10, 11)}),
     Case("J13", "clocks_throttle_reasons: {gpu_idle: true}", {f"{D}GetSupportedClocksThrottleReasons": {"supportedClocksThrottleReasons": 0x1FF},
                                                               f"{D}GetSupportedClocksEventReasons": {"supportedClocksEventReasons": 0x1FF}}),
 ]  # fmt: skip

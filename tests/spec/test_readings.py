@@ -15,6 +15,8 @@ MARGIN = f"{D}GetMarginTemperature marginTempInfo.version=1"
 MEDIA = "utilization: {gpu: 30, memory: 20, encoder: 5, decoder: 6, jpeg: 7, ofa: 8}"
 ENCODER = "encoder_stats: {session_count: 2, average_fps: 60, average_latency_us: 1500}"
 FBC = "fbc_stats: {session_count: 1, average_fps: 30, average_latency_us: 900}"
+SESSIONS = ("encoder_stats: {sessions: [{id: 31, pid: 700, average_fps: 60}, {id: 32, pid: 700, average_fps: 30}]}, "
+            "fbc_stats: {sessions: [{id: 5, pid: 701}]}")  # fmt: skip
 V2, V3 = (f"{D}GetGpuFabricInfoV gpuFabricInfo.version={version}" for version in (2, 3))
 CLUSTER = "0a0b0c0d-0102-0304-0506-0708090a0b0c"
 FABRIC = f"fabric: {{cluster_uuid: '{CLUSTER}', clique_id: 5, state: completed, health: "
@@ -35,6 +37,11 @@ CASES = [
     Case("G01", OLD, {f"{D}GetTemperature sensorType=0": {"temp": 41},
                       f"{D}GetTemperatureV temperature.version=1 temperature.sensorType=0": {"temperature.temperature": 41},
                       f"{D}GetThermalSettings sensorIndex=0": {"pThermalSettings.count": 1}}, {"temperature/gpu_temp": "41 C"}),
+    Case("G01", OLD, {f"{D}GetTemperatureV temperature.version=0 temperature.sensorType=0": 25}),
+    Case("G01", "dynamic_metrics: {temperature: {base_c: 50}}", {f"{D}GetTemperature sensorType=0": {"temp": 50}}, {"temperature/gpu_temp": "50 C"}),
+    *(Case("G07", f"{word}{THERMAL}", {"field 193": "code 3", "field 194": "code 3", "field 196": "code 3", MARGIN: 3}) for word in
+      ("architecture: turing, ", "architecture: kepler, ")),
+    Case("G07", f"architecture: ada, {THERMAL}", {"field 193": -3, "field 194": 0, "field 196": 5, MARGIN: 0}),
     Case("G01", "", {f"{D}GetTemperature sensorType=0": 3}, {"temperature/gpu_temp": "N/A"}),
     Case("G02", OLD, {"field 82": 55}, {"temperature/memory_temp": "55 C"}),
     Case("G02", "thermal: {temperature_gpu_c: 41}", {"field 82": "code 3"}, {"temperature/memory_temp": "N/A"}),
@@ -53,11 +60,16 @@ CASES = [
     Case("G08", NEW, {MARGIN: {"marginTempInfo.marginTemperature": 51}}, {"temperature/gpu_temp_tlimit": "51 C"}),
     Case("G08", "architecture: ada, thermal: {temperature_gpu_c: 99, shutdown_threshold_c: 95}", {MARGIN: {"marginTempInfo.marginTemperature": -4}},
          {"temperature/gpu_temp_tlimit": "-4 C"}),
+    *(Case("G08", f"architecture: ada, thermal: {{temperature_gpu_c: 40, {keys}}}", {MARGIN: {"marginTempInfo.marginTemperature": margin}})
+      for keys, margin in (("slowdown_threshold_c: 92, shutdown_threshold_c: 95, max_operating_c: 87", 52),
+                           ("shutdown_threshold_c: 95, max_operating_c: 87", 55), ("max_operating_c: 87", 47))),
     Case("G09", NEW, {"field 193": -3, "field 194": 0, "field 196": 5, "field 195": "code 3"}),
     *(Case("K01", f"performance_state: {word}, power: {{current_draw_mw: 1}}", {f"{D}GetPerformanceState": {"pState": number},
          f"{D}GetPowerState": {"pState": number}},
            {"performance_state": word}) for word, number in (("P0", 0), ("P8", 8), ("P15", 15))),
     Case("K01", "", {f"{D}GetPerformanceState": {"pState": 0}}, {"performance_state": "P0"}),
+    Case("K02", "utilization: {gpu: 3, memory: 2}, dynamic_metrics: {utilization: {pattern: steady, gpu_min: 8, gpu_max: 8}}",
+         {f"{D}GetUtilizationRates": {"utilization.gpu": 8}}, {"utilization/gpu_util": "8 %"}),
     Case("K02", MEDIA, {f"{D}GetUtilizationRates": {"utilization.gpu": 30, "utilization.memory": 20}},
          {"utilization/gpu_util": "30 %", "utilization/memory_util": "20 %"}),
     Case("K03", MEDIA, {f"{D}GetEncoderUtilization": {"utilization": 5}, f"{D}GetDecoderUtilization": {"utilization": 6}},
@@ -70,6 +82,13 @@ CASES = [
     Case("K06", FBC, {f"{D}GetFBCStats": {"fbcStats.sessionsCount": 1, "fbcStats.averageFPS": 30, "fbcStats.averageLatency": 900}},
          {"fbc_stats/session_count": "1", "fbc_stats/average_fps": "30", "fbc_stats/average_latency": "900"}),
     Case("K06", "fbc_stats: {session_count: 0}", {f"{D}GetFBCStats": {"fbcStats.sessionsCount": 0, "fbcStats.averageFPS": 0}}),
+    Case("K07", "encoder_stats: {session_count: 0}, fbc_stats: {session_count: 0}", {f"{D}GetEncoderSessions": 0, f"{D}GetFBCSessions": 0}),
+    Case("K07", SESSIONS, {f"{D}GetEncoderSessions sessionInfos=4": {"sessionCount": 2}, f"{D}GetFBCSessions sessionInfo=4": {"sessionCount": 1},
+                           f"{D}GetEncoderStats": {"sessionCount": 2, "averageFps": 45}, f"{D}GetFBCStats": {"fbcStats.sessionsCount": 1}},
+         {"encoder_stats/session_count": "2"}),
+    *(Case("K08", ENCODER, {f"{D}GetEncoderCapacity encoderQueryType={kind}": {"encoderCapacity": 100}}) for kind in (0, 1, 2)),
+    Case("K08", ENCODER, {f"{D}GetEncoderCapacity encoderQueryType=3": 2}),
+    Case("K08", "", {f"{D}GetEncoderCapacity encoderQueryType=0": 3}),
     Case("K09", MEDIA, {f"{D}Get{name}Utilization": {"samplingPeriodUs": 0} for name in ("Encoder", "Decoder", "Jpg", "Ofa")}),
     Case("T01", "", {V2: 3, V3: 3, f"{D}GetGpuFabricInfo": 3}, {"fabric/state": "N/A", "fabric/status": "N/A"}),
     Case("T01", health(), {f"{D}GetGpuFabricInfo": 0, V2: 0, V3: 0, f"{D}GetGpuFabricInfoV gpuFabricInfo.version=7": 25}),
@@ -111,6 +130,35 @@ CASES = [
 @serving.rows(CASES)
 def test_a_board_of_these_keys_reads_and_is_printed_so(case: Case, node: Node):
     node.hold(case)
+
+
+@pytest.mark.spec("G01")
+def test_the_thermal_settings_are_of_one_sensor_of_the_gpu(node: Node):
+    with node.serve(serving.compiled(OLD)) as nvml:
+        found = nvml.call(f"{D}GetThermalSettings", nvml.device(0), {"sensorIndex": 0}).out
+    assert (found["pThermalSettings.count"], found["pThermalSettings.sensor"][0]["currentTemp"]) == (1, 41)
+
+
+@pytest.mark.spec("K07")
+def test_a_session_of_a_profile_is_listed_with_what_it_says(node: Node):
+    with node.serve(serving.compiled(SESSIONS)) as nvml:
+        encoder = nvml.call(f"{D}GetEncoderSessions", nvml.device(0)).out["sessionInfos"]
+        capture = nvml.call(f"{D}GetFBCSessions", nvml.device(0)).out["sessionInfo"]
+    assert [(session["sessionId"], session["pid"], session["averageFps"]) for session in encoder] == [(31, 700, 60), (32, 700, 30)]
+    assert [(session["sessionId"], session["pid"]) for session in capture] == [(5, 701)]
+
+
+GUARDED = {"C01": f"{D}GetMemoryInfo", "F07": f"{D}GetPowerUsage", "G01": f"{D}GetTemperature sensorType=0"}
+
+
+@pytest.mark.parametrize("row", [pytest.param(row, marks=pytest.mark.spec(row)) for row in GUARDED])
+def test_a_guarded_reading_of_a_gpu_that_is_lost_says_so(node: Node, row: str):
+    keys = f"{OLD}, memory: {{total_bytes: 5, free_bytes: 5}}, power: {{current_draw_mw: 5}}, failure: {{mode: lost, after_calls: 2}}"
+    function, _, given = GUARDED[row].partition(" ")
+    with node.serve(serving.compiled(keys)) as nvml:
+        handle, arguments = nvml.device(0), {"sensorType": 0} if given else {}
+        assert [nvml.call(function, handle, arguments).code for _ in range(3)] == [0, 15, 15]
+        assert nvml.call("nvmlDeviceGetHandleByIndex_v2", None, {"index": 0}).code == 15
 
 
 @pytest.mark.spec("T01", "T03")

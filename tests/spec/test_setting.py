@@ -1,4 +1,4 @@
-"""Ledger H and I, as far as they are set: what a call changes, what is read afterwards, what is refused and changes nothing."""
+"""Ledger B, F, H and I, as far as they are set: what a call changes, what is read afterwards, what is refused and changes nothing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,19 @@ class Steps:
     steps: tuple[tuple[str, Any], ...]
 
 
+NAMED = "architecture: blackwell, hostname: gpu-node-0"
+NAME, RENAME = f"{D}GetHostname_v1", f"{D}SetHostname_v1 hostname.value="
+LONGEST = "a" * 63
 CASES = [
+    Steps("B14", NAMED, ((NAME, {"hostname.value": "gpu-node-0"}), (f"{RENAME}rack-7.gpu3", 0), (NAME, {"hostname.value": "rack-7.gpu3"}),
+                         *((f"{RENAME}{wrong}", 2) for wrong in ("-a", "a-", ".a", "a.", "a_b", LONGEST + "a")),
+                         (NAME, {"hostname.value": "rack-7.gpu3"}), (f"{RENAME}{LONGEST}", 0), (NAME, {"hostname.value": LONGEST}),
+                         (RENAME, 0), (NAME, {"hostname.value": ""}))),
+    Steps("B14", "architecture: blackwell", ((NAME, {"hostname.value": ""}), (f"{RENAME}a", 0), (NAME, {"hostname.value": "a"}))),
+    Steps("B14", "architecture: hopper, hostname: gpu-node-0", ((NAME, 3), (f"{RENAME}a", 3))),
+    Steps("F05", "power: {enforced_limit_mw: 400000, max_limit_mw: 500000}", (
+        (f"{D}SetPowerManagementLimit limit=1", 0), (f"{D}GetPowerManagementLimit", {"limit": 1}), (f"{D}SetPowerManagementLimit limit=500001", 2),
+        (f"{D}SetPowerManagementLimit limit=0", 2), (f"{D}GetEnforcedPowerLimit", {"limit": 1}))),
     Steps("H04", FAN, ((f"{D}GetFanSpeedRPM fanSpeed.version=1 fanSpeed.fan=0", {"fanSpeed.speed": 2000}),)),
     Steps("H04", "fan: {count: 1, speed_percent: '40'}", ((f"{D}GetFanSpeedRPM fanSpeed.version=1 fanSpeed.fan=0", 3), (f"{D}GetFanSpeed",
     {"speed": 40}))),

@@ -19,6 +19,7 @@ SMALL = ledger.parse({
     "outside": [{"rows": ["Y01"], "reason": "no NVML"}],
     "on_branch_libraries": [{"rows": ["A01"], "reason": "missing there"}],
     "waiting_parts": [],
+    "evidence_parts": [],
 })
 
 
@@ -56,7 +57,7 @@ def test_the_ledger_has_every_row_of_its_first_two_parts_once():
 
 
 def test_a_row_in_two_lists_is_refused():
-    twice: dict[str, Any] = {"sections": {"A": {"rows": 1, "title": ""}}, "on_branch_libraries": [], "waiting_parts": []}
+    twice: dict[str, Any] = {"sections": {"A": {"rows": 1, "title": ""}}, "on_branch_libraries": [], "waiting_parts": [], "evidence_parts": []}
     twice |= {"different": [{"rows": ["A01"], "reason": ""}], "waiting": [{"rows": ["A"], "reason": ""}], "outside": []}
     with pytest.raises(ledger.LedgerError, match="A01 is no row of the ledger, or stands in two lists"):
         ledger.parse(twice)
