@@ -94,14 +94,14 @@ def printed(text: bytes) -> dict[str, str]:
     return found
 
 
-def answer(nvml: Nvml, asked: str, wanted: Any) -> Any:
-    """The code where a code is wanted, else the members that are wanted."""
+def answer(nvml: Nvml, asked: str, wanted: Any, gpu: int = 0) -> Any:
+    """The code where a code is wanted, else the members that are wanted; of the GPU with the index ``gpu``."""
     function, *words = asked.split()
     if function == "field":
-        (entry,) = nvml.field_values(nvml.device(0), [(int(words[0]), int(words[1]) if len(words) > 1 else 0)])
+        (entry,) = nvml.field_values(nvml.device(gpu), [(int(words[0]), int(words[1]) if len(words) > 1 else 0)])
         return f"code {entry.code}" if entry.code else entry.value
     arguments = {name: int(text, 0) if NUMBER.fullmatch(text) else text for name, _, text in (word.partition("=") for word in words)}
-    handle = nvml.device(0) if function.startswith("nvmlDevice") and "GetHandleBy" not in function and nvml.count() else None
+    handle = nvml.device(gpu) if function.startswith("nvmlDevice") and "GetHandleBy" not in function and nvml.count() else None
     got = nvml.call(function, handle, arguments)
     if isinstance(wanted, int):
         return got.code

@@ -51,7 +51,8 @@ CASES = [
                                  ("Hopper", 9, "Hopper"), ("blackwell", 10, "Blackwell"), ("rubin", 13, None)) if text),
     Case("B18", "architecture: rubin", {f"{D}GetArchitecture": {"arch": 13}}),
     Case("B18", "", {f"{D}GetArchitecture": 3, f"{D}GetMarginTemperature marginTempInfo.version=1": 3, "field 193": "code 3",
-                     f"{D}GetPowerMizerMode_v1": 3, f"{D}GetClkMonStatus": 3, f"{D}GetHostname_v1": 3, f"{D}PowerSmoothingSetState state.state=1": 3}),
+                     f"{D}GetPowerMizerMode_v1": 3, f"{D}GetClkMonStatus": 3, f"{D}GetHostname_v1": 3,
+                     f"{D}PowerSmoothingSetState state.state=1": 3}),
     Case("B19", "compute_capability: {major: 8, minor: 6}", {f"{D}GetCudaComputeCapability": {"major": 8, "minor": 6}}),
     Case("B19", "", {f"{D}GetCudaComputeCapability": 3}),
     Case("B20", "num_gpu_cores: 6912", {f"{D}GetNumGpuCores": {"numCores": 6912}}),
@@ -143,7 +144,7 @@ SINCE = (
 
 
 @pytest.mark.spec("B24")
-@pytest.mark.parametrize(("function", "before", "after"), SINCE, ids=lambda word: str(word))
+@pytest.mark.parametrize(("function", "before", "after"), SINCE, ids=str)
 def test_a_function_younger_than_the_driver_is_not_found_whatever_it_is_asked(node: Node, function: str, before: str, after: str):
     for driver, found in ((before, False), (after, True)):
         with node.serve(serving.compiled("architecture: blackwell", driver=driver)) as nvml:

@@ -37,8 +37,10 @@ def test_ids_of_workload_profiles_are_unique_and_0_to_254(supported: str):
 @pytest.mark.parametrize(("keys", "said"), [pytest.param(*case[:2], marks=pytest.mark.spec(case[2])) for case in (
     ("brand: acme", "brand: 'acme' is not one of", "B10"), ("architecture: martian", "unknown architecture 'martian'", "B18"),
     ("pci: {bus_id: nowhere}", "pci.bus_id 'nowhere' is not", "D03"), ("topology: {default_level: sideways}", "'sideways' is not one of", "D17"),
-    ("platform: {peer_type: weird}", "'weird' is not one of", "E05"), ("fan: {count: 1, speed_percent: fast}", 'expected "0" to "100" or "N/A"', "H02"),
-    ("fan: {count: 1, target_speed_percent: '101'}", 'expected "0" to "100" or "N/A"', "H03"), ("performance_state: P16", "'P16' is not one of", "K01"),
+    ("platform: {peer_type: weird}", "'weird' is not one of", "E05"),
+    ("fan: {count: 1, speed_percent: fast}", 'expected "0" to "100" or "N/A"', "H02"),
+    ("fan: {count: 1, target_speed_percent: '101'}", 'expected "0" to "100" or "N/A"', "H03"),
+    ("performance_state: P16", "'P16' is not one of", "K01"),
 )])  # fmt: skip
 def test_a_word_that_a_key_does_not_have_is_refused_with_its_line(keys: str, said: str):
     """The rows have another word in its place; row W52 of the ledger wants a strict load, so that a slip of the pen is no other board."""
