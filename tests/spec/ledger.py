@@ -58,7 +58,8 @@ def parse(document: Mapping[str, Any]) -> Ledger:
                     if one not in rows or any(one in other for other in lists.values()):
                         raise LedgerError(f"{TABLE.name}: {name}: {one} is no row of the ledger, or stands in two lists")
                     found[one] = entry["reason"]
-    return Ledger(rows, lists["different"], lists["waiting"], lists["outside"], {row: reason for name in REMARKS for row, reason in lists[name].items()})
+    remarks = {row: reason for name in REMARKS for row, reason in lists[name].items()}
+    return Ledger(rows, lists["different"], lists["waiting"], lists["outside"], remarks)
 
 
 def _expand(row: str, sections: Mapping[str, Any]) -> list[str]:
