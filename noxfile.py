@@ -214,8 +214,15 @@ def bench(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def sanitize(session: nox.Session) -> None:
-    """Drive every exported function of the library built with the address and undefined-behaviour sanitizers."""
-    pytest(session, "-m", "sanitize", "tests", flavour="sanitize")
+    """Drive every exported function of the library built with the address and undefined-behaviour sanitizers, its threads under the thread sanitizer.
+
+    After ``--``: ``--whole`` runs the whole suite on both libraries instead (by hand: it takes hours); then ``sanitize`` or ``threads``, ``--resume``
+    and files or folders of tests as ``python -m tests.sanitized`` takes them.
+    """
+    if "--whole" not in session.posargs:
+        pytest(session, "-m", "sanitize", "tests", flavour="sanitize")
+        return
+    run(session, environment(session, "test"), "-m", "tests.sanitized", *(word for word in session.posargs if word != "--whole"))
 
 
 @nox.session(default=False)

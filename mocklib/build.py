@@ -35,6 +35,7 @@ FLAVOURS: dict[str, tuple[str, ...]] = {
     "threads": ("-O1", "-fsanitize=thread", "-fno-omit-frame-pointer", "-Wno-tsan"),  # fences order what other processes see, too
     "killpoints": ("-O2", "-DNVP_KILLPOINTS"),
 }
+FLAVOURS |= {f"killpoints-{name}": (*FLAVOURS[name], "-DNVP_KILLPOINTS") for name in ("sanitize", "threads")}  # under a whole sanitized run
 LINK = ("-shared", f"-Wl,-soname,{SONAME}", "-Wl,-z,now", "-Wl,-z,relro", "-Wl,--no-undefined", "-pthread")
 
 
@@ -164,7 +165,7 @@ def default_source(image: bytes | None) -> str:
 
 
 def library(flavour: str, out: Path, default_image: bytes | None = None) -> Path:
-    """Build ``flavour`` (release, sanitize, threads, killpoints) into ``out``; the path of libnvidia-ml.so.1 there.
+    """Build ``flavour`` (one of FLAVOURS) into ``out``; the path of libnvidia-ml.so.1 there.
 
     ``default_image`` is the image of one device served with no configuration.  Nothing is compiled where nothing changed.
     """

@@ -64,7 +64,7 @@ def pytest_configure(config: pytest.Config) -> None:
     required()
     if config.getoption("--spec-blind"):
         config.pluginmanager.register(blinding.Blinder(), "spec-blind")
-    else:
+    elif "NVPARITY_SANITIZED" not in os.environ:  # some tests of a row are skipped there
         config.pluginmanager.register(recording.Recorder(config.getoption("--spec-list")), "spec")
     os.environ.pop("CI", None)  # under it nothing is written; the tests that want it set it
     for number in (signal.SIGHUP, signal.SIGQUIT):  # nohup, and a shell's "&", have them ignored, and every command under test inherits that
@@ -80,6 +80,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.clients)
         if {"smi_binaries", "smi_binary"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.smi)
+        marker = item.get_closest_marker("unsanitized")
+        if marker is not None and os.environ.get("NVPARITY_SANITIZED") in (marker.args[1:] or ("sanitize", "threads")):
+            item.add_marker(pytest.mark.skip(reason=f"under a sanitizer: {marker.args[0]}"))
 
 
 @pytest.fixture(scope="session")
@@ -169,8 +172,9 @@ def library_path() -> Path:
 
 @pytest.fixture(scope="session")
 def flavour_path() -> Callable[[str], Path]:
-    """``flavour_path("sanitize")``: the library of another flavour."""
-    return built
+    """``flavour_path("sanitize")``: the library of another flavour; in a whole sanitized run one with its sanitizer, too."""
+    sanitized = os.environ.get("NVPARITY_SANITIZED")
+    return built if not sanitized else lambda flavour: built(f"{flavour}-{sanitized}")
 
 
 @pytest.fixture(scope="session")

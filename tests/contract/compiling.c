@@ -1,5 +1,6 @@
 /* A host of the library: init, the name of device 0, again after a shutdown.  Arguments: the library, then what kind of host it is. */
 #include <dlfcn.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,9 +10,11 @@
 
 static void reap(int number)
 {
+    const int kept = errno; /* of whatever the handler came into */
     (void)number;
     while (waitpid(-1, NULL, WNOHANG) > 0)
         continue;
+    errno = kept;
 }
 
 int main(int count, char **arguments)

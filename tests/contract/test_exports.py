@@ -51,6 +51,7 @@ def test_exports_are_the_header_and_the_older_nine_and_nothing_else(library_path
     assert len(names) == 436 + len(OLDER)
 
 
+@pytest.mark.unsanitized("the library needs the runtime, too")
 def test_soname_is_that_of_nvml_and_only_libc_is_needed(library_path: Path) -> None:
     assert dynamic(library_path, "DT_SONAME") == ["libnvidia-ml.so.1"]
     assert dynamic(library_path, "DT_NEEDED") == ["libc.so.6"]

@@ -49,7 +49,7 @@ def test_what_the_tests_session_leaves_out_is_run_by_another(mark: str) -> None:
 
 
 def test_every_mark_is_one_of_a_session_or_one_that_selects_nothing() -> None:
-    assert registered() == {*left_out(), "slow", "spec"}
+    assert registered() == {*left_out(), "slow", "spec", "unsanitized"}
     assert [name for name, source in functions().items() if "'slow'" in source or "not slow" in source] == []
 
 

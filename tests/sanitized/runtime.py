@@ -1,0 +1,113 @@
+"""The two sanitizers' runtimes of a whole run: their options, and the world in which every process has one.
+
+Tests start nvidia-smi, compilers and commands with environments of their own, so LD_PRELOAD would be lost on the way.  In a mount namespace of its own
+(util-linux ``unshare``; root is not needed where the kernel lets users have one) /etc is a copy in memory with an ``ld.so.preload`` in it: every
+process in there loads the runtime before anything else, whoever started it and with what environment.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mocklib import build
+
+HERE = Path(__file__).resolve().parent
+_CRASHES = {f"handle_{signal}": 0 for signal in ("segv", "sigbus", "abort", "sigfpe", "sigill")}
+"""A crash stays the signal that tests of crashing libraries look for."""
+
+
+@dataclass(frozen=True)
+class Sanitizer:
+    """One flavour of the library, the runtime (without ``lib`` and ``.so``) that its processes need first, and the runtime's options."""
+
+    flavour: str
+    runtime: str
+    options: dict[str, int]
+
+
+SANITIZERS = {
+    "sanitize": Sanitizer(
+        "sanitize",
+        "asan",
+        {
+            "verify_asan_link_order": 0,  # preload.c, which has the options, stands before the runtime
+            "detect_leaks": 0,  # an interpreter frees nothing at its end; that the library does not grow is measured by tests/contract/test_storms.py
+            "halt_on_error": 1,
+            "quarantine_size_mb": 16,
+            "malloc_context_size": 8,
+            **_CRASHES,
+        },
+    ),
+    "threads": Sanitizer(
+        "threads",
+        "tsan",
+        {
+            "halt_on_error": 1,
+            "ignore_noninstrumented_modules": 1,  # the interpreter's own order is not seen
+            "die_after_fork": 0,
+            **_CRASHES,
+        },
+    ),
+}
+
+
+class WorldError(Exception):
+    """The processes cannot be given the runtime; the message says why."""
+
+
+@dataclass(frozen=True)
+class World:
+    """Where a run of one sanitizer keeps what it needs and what it finds: ``home``/log, ``home``/loaded."""
+
+    sanitizer: Sanitizer
+    home: Path
+
+    @property
+    def log(self) -> Path:
+        """The folder of reports, one file for each process that made one."""
+        return self.home / "log"
+
+    @property
+    def loaded(self) -> Path:
+        """One line for each NVML library a process opened: pid, runtime it asks for, program, path."""
+        return self.home / "loaded"
+
+    def make(self) -> None:
+        """Empty the folder of reports and build what is loaded first.  Raises WorldError, mocklib.build.BuildError."""
+        shutil.rmtree(self.log, ignore_errors=True)
+        self.log.mkdir(parents=True)
+        self.log.chmod(0o777)
+        self.loaded.write_text("", "ascii")
+        self.loaded.chmod(0o666)
+        (self.home / "etc").mkdir(exist_ok=True)
+        options = {**self.sanitizer.options, "log_exe_name": 1, "log_path": self.log / self.sanitizer.runtime}
+        undefined = {"halt_on_error": 1, "print_stacktrace": 1, "log_exe_name": 1, "log_path": self.log / "ubsan"}
+        texts = {"OPTIONS": _spelt(options), "UBSAN_OPTIONS": _spelt(undefined), "LOADED": str(self.loaded)}
+        compiler, target = build.find_compiler(), self.home / "preload.so"
+        compiler.run(*self._flags(), *(f'-D{name}="{text}"' for name, text in texts.items()), str(HERE / "preload.c"), "-o", str(target), "-ldl")
+        runtime = Path(compiler.run(f"-print-file-name=lib{self.sanitizer.runtime}.so").strip())
+        if not runtime.is_absolute():
+            raise WorldError(f"this compiler has no {runtime}: install gcc and its sanitizers, or name it in CC")
+        (self.home / "ld.so.preload").write_text(f"{target}\n{runtime.resolve()}\n", "utf-8")
+        if subprocess.run(self.command(["true"]), check=False, capture_output=True).returncode:
+            raise WorldError("no mount namespace of our own here (unshare --mount): run as root, or where the kernel lets users have one")
+
+    def _flags(self) -> tuple[str, ...]:
+        known = ("-std=c11", "-D_GNU_SOURCE", f"-D{self.sanitizer.runtime.upper()}")
+        return (*known, "-O1", "-shared", "-fPIC", "-fvisibility=hidden", *build.WARNINGS)
+
+    def command(self, command: Sequence[str]) -> list[str]:
+        """``command`` as it is started so that it and every process it starts load the runtime first."""
+        etc, preload = self.home / "etc", self.home / "ld.so.preload"
+        script = 'mount -t tmpfs tmpfs "$0" && cp -a /etc/. "$0" 2>/dev/null; cp "$1" "$0/ld.so.preload" && mount --bind "$0" /etc && shift && exec "$@"'
+        user = [] if os.geteuid() == 0 else ["--map-root-user"]
+        return ["unshare", "--mount", *user, "sh", "-c", script, str(etc), str(preload), *command]
+
+
+def _spelt(options: dict[str, object]) -> str:
+    return ":".join(f"{name}={value}" for name, value in options.items())
