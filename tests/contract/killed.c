@@ -41,6 +41,7 @@ int main(int count, char **words)
         unsigned int value = 0;
         struct timespec start;
         snprintf(number, sizeof number, "%d", store);
+        fflush(stdout); /* the thread sanitizer's _exit prints what stands in the child's copy of it, too */
         const pid_t child = fork();
         if (child == 0) {
             setenv("NVPARITY_KILL_AT", number, 1);

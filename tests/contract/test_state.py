@@ -262,6 +262,7 @@ def stores_of_a_write(library: Path, program: Path, folder: Path, environment: d
     return low - 1
 
 
+@pytest.mark.unsanitized("1,597 processes of one thread each, killed: too many for its time there, and nothing that threads order", "threads")
 @pytest.mark.hostile
 def test_every_setter_killed_before_any_of_its_stores_leaves_the_old_record_or_the_new(
     flavour_path: Callable[[str], Path], tmp_path: Path, clean_environment: dict[str, str]

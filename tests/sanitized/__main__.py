@@ -1,8 +1,8 @@
 """``python -m tests.sanitized [sanitize|threads] [--resume] [PATH...] [-k WORDS]``: the suite on the library built with sanitizers.
 
 Both flavours one after the other where none is named.  ``--resume`` does not repeat what was clean on the same library.  The account stands in
-build/sanitized/<flavour>.json, reports and pytest's output beside it.  Exit status 1 for a red test, a report of any process, or a process that opened
-our library without its runtime.
+build/sanitized/<flavour>.json, reports and pytest's output beside it.  Exit status 1 for a red test, a report of any process, or a process that
+opened our library without its runtime.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--resume", action="store_true", help="do not repeat what was clean on the same library")
     parser.add_argument("-k", metavar="WORDS", help="pytest's own: tests whose name has these words")
     parser.add_argument("names", nargs="*", metavar="sanitize|threads|PATH")
-    given = parser.parse_args(arguments)
+    given = parser.parse_intermixed_args(arguments)
     flavours = [name for name in given.names if name in SANITIZERS] or list(SANITIZERS)
     paths = [name for name in given.names if name not in SANITIZERS] or ["tests"]
     if missing := [path for path in paths if not (chunks.ROOT / path).exists()]:

@@ -1,8 +1,8 @@
 """The two sanitizers' runtimes of a whole run: their options, and the world in which every process has one.
 
-Tests start nvidia-smi, compilers and commands with environments of their own, so LD_PRELOAD would be lost on the way.  In a mount namespace of its own
-(util-linux ``unshare``; root is not needed where the kernel lets users have one) /etc is a copy in memory with an ``ld.so.preload`` in it: every
-process in there loads the runtime before anything else, whoever started it and with what environment.
+Tests start nvidia-smi, compilers and commands with environments of their own, so LD_PRELOAD would be lost on the way.  In a mount namespace of
+its own (util-linux ``unshare``; root is not needed where the kernel lets users have one) /etc is a copy in memory with an ``ld.so.preload`` in it:
+every process in there loads the runtime before anything else, whoever started it and with what environment.
 """
 
 from __future__ import annotations
@@ -104,7 +104,8 @@ class World:
     def command(self, command: Sequence[str]) -> list[str]:
         """``command`` as it is started so that it and every process it starts load the runtime first."""
         etc, preload = self.home / "etc", self.home / "ld.so.preload"
-        script = 'mount -t tmpfs tmpfs "$0" && cp -a /etc/. "$0" 2>/dev/null; cp "$1" "$0/ld.so.preload" && mount --bind "$0" /etc && shift && exec "$@"'
+        copied = 'mount -t tmpfs tmpfs "$0" && { cp -a /etc/. "$0" 2>/dev/null; cp "$1" "$0/ld.so.preload"; }'  # a user may not read all of it
+        script = copied + ' && mount --bind "$0" /etc && shift && exec "$@"'
         user = [] if os.geteuid() == 0 else ["--map-root-user"]
         return ["unshare", "--mount", *user, "sh", "-c", script, str(etc), str(preload), *command]
 
