@@ -46,6 +46,7 @@ def world(flavour_path: Callable[[str], Path], tmp_path: Path) -> Plain:
         ("sanitize", "tests/contract/test_set_clocks.py", "test_the_boards_performance_state_is_the_one_there_is"),
         ("threads", "tests/contract/test_lifecycle.py", "threads_that_init"),
     ],
+    ids=["sanitize", "threads"],
 )
 def test_tests_of_the_suite_are_clean_on_the_library_with_a_sanitizer(world: Plain, flavour: str, file: str, words: str) -> None:
     chunk = chunks.run(*world(flavour), [file], ["-k", words])
@@ -69,7 +70,7 @@ def test_a_report_of_a_child_that_no_test_looks_at_fails_the_run_of_its_file(wor
 
 
 @pytest.mark.sanitize
-def test_a_library_without_the_runtime_fails_the_run_of_its_file(world: Plain, library_path: Path, flavour_path: Callable[[str], Path], tmp_path: Path) -> None:
+def test_a_library_without_the_runtime_fails_the_run_of_its_file(world: Plain, flavour_path: Callable[[str], Path], tmp_path: Path) -> None:
     home, library = world("threads")
     plain, tests = flavour_path("release"), tmp_path / "test_plain.py"
     tests.write_text(TESTS.format(child="/bin/true", library=str(plain)), "ascii")
@@ -82,7 +83,8 @@ def test_who_opened_the_library_is_told_by_what_it_asks_for(tmp_path: Path) -> N
     ours, other = tmp_path / "ours", tmp_path / "other one"
     ours.write_bytes(b"x NVPARITY_IMAGE\0")
     other.write_bytes(b"x")
-    lines = [f"1 asan python {ours}\n", f"1 asan python {ours}\n", f"2 asan nvidia-smi {ours}\n", f"3 none x {ours}\n", f"4 none x {other}\n", "5 none x /gone\n"]
+    told = [("1", "asan", ours), ("1", "asan", ours), ("2", "asan", ours), ("3", "none", ours), ("4", "none", other), ("5", "none", "/gone")]
+    lines = [f"{pid} {runtime} python {path}\n" for pid, runtime, path in told]
     assert found.loads(lines, "asan") == found.Loads(2, {str(ours): 1, "/gone": 1}, 1)
     assert found.loads(lines, "tsan").sanitized == 0
 
