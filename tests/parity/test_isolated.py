@@ -20,6 +20,7 @@ from tests.parity.mutations_board import compared
 
 ROOT = Path(__file__).resolve().parents[2]
 SPACE = Workspace(ROOT)
+pytestmark = pytest.mark.unsanitized("a root folder of its own has no runtime")
 
 
 def test_the_root_holds_no_capture_profile_or_golden(isolated_root: Path):
