@@ -1,4 +1,7 @@
-"""``python -m tests.parity.proofs_page``: what docs/proofs.md counts, counted again and written into it."""
+"""``python -m tests.parity.proofs_page``: what docs/proofs.md counts, counted again and written into it.
+
+So are the figures of whole sanitized runs, where their accounts are in build/sanitized.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,11 @@ from harness.tables import drivers
 from tests.faults.fault import read_all
 from tests.parity import leave_one_out
 from tests.parity.mutations_board import BOARDS, ROOT, SPACE
+from tests.sanitized import figures
 
 PAGE = ROOT / "docs" / "proofs.md"
 BLOCK = re.compile(r"(?<=<!-- counted -->\n).*?(?=<!-- end -->)", re.DOTALL)
+SANITIZED = re.compile(r"(?<=<!-- sanitized -->\n).*?(?=<!-- end -->)", re.DOTALL)
 LINE = re.compile(r"^\| (.+) \| ([0-9]+) \|$", re.MULTILINE)
 
 
@@ -36,9 +41,13 @@ def told(page: Path = PAGE) -> dict[str, int]:
 
 
 def write(page: Path = PAGE) -> None:
-    """Write the counts into the page."""
+    """Write the counts into the page, and what whole sanitized runs found where they are at hand."""
     lines = ["| counted | here |", "|---|---|", *(f"| {words} | {number} |" for words, number in counted().items())]
-    page.write_text(BLOCK.sub(lambda _: "\n".join(lines) + "\n", page.read_text("utf-8")), "utf-8")
+    text = BLOCK.sub(lambda _: "\n".join(lines) + "\n", page.read_text("utf-8"))
+    ran = figures.rows()
+    if ran:
+        text = SANITIZED.sub(lambda _: "\n".join(ran) + "\n", text)
+    page.write_text(text, "utf-8")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mocklib import build
-from tests.sanitized import chunks, found
+from tests.sanitized import chunks, figures, found
 from tests.sanitized.runtime import SANITIZERS, World
 
 CHILD = "int main(int count, char **words) { (void)words; int four[4] = {0}; volatile int at = count + 3; return four[at]; }\n"
@@ -123,3 +123,15 @@ def test_a_path_without_tests_is_a_usage_error() -> None:
     command = [sys.executable, "-m", "tests.sanitized", "threads", "tests/none"]
     done = subprocess.run(command, cwd=chunks.ROOT, env={**os.environ, "PYTHONPATH": str(chunks.ROOT)}, capture_output=True, text=True, check=False)
     assert (done.returncode, "no tests at tests/none" in done.stderr) == (2, True)
+
+
+def test_the_pages_figures_are_those_of_both_accounts(tmp_path: Path) -> None:
+    (file, *_), *_ = chunks.divided(["tests/contract"])
+    chunks.keep(tmp_path / "sanitize.json", chunks.Chunk([file], "x", {"passed": 1200, "skipped": 2}, {}, 7, seconds=150.0))
+    assert figures.rows(tmp_path) == []
+    chunks.keep(tmp_path / "threads.json", chunks.Chunk(["tests/gone.py"], "x", {"passed": 3}))
+    chunks.keep(tmp_path / "threads.json", chunks.Chunk([file], "x", {"passed": 5}, {}, 4, reports={"tsan.x.1": "data race"}))
+    *_, addresses, threads = figures.rows(tmp_path)
+    assert addresses.startswith("| addresses and undefined behaviour | 1 of ")
+    assert addresses.endswith("| 1,200 passed, 2 skipped | 7 | 0 | 2 min |")
+    assert threads.endswith("| 5 passed | 4 | 1 | 0 min |")
