@@ -8,10 +8,8 @@ opened our library without its runtime.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections import Counter
-from pathlib import Path
 
 from harness.stages import building
 from mocklib.build import BuildError
@@ -29,7 +27,7 @@ def say(line: str) -> None:
 
 def whole(flavour: str, paths: list[str], words: list[str], *, resume: bool) -> list[chunks.Chunk]:
     """Run ``paths`` on the library of ``flavour``; every chunk's outcome."""
-    home = Path(os.environ.get("NVPARITY_SANITIZED_HOME", chunks.ROOT / "build" / "sanitized"))
+    home = chunks.ROOT / "build" / "sanitized"
     library = building.build_library(flavour, chunks.ROOT / "build" / "lib" / flavour)
     account, world = home / f"{flavour}.json", World(SANITIZERS[flavour], home / flavour)
     world.home.mkdir(parents=True, exist_ok=True)
