@@ -8,6 +8,9 @@ from harness.text.model import BLOCK, CLOSED, EMPTY, LINE, Node
 from harness.text.scanner import Scan, tidy
 from harness.words.errors import InputError
 
+Element = etree._Element  # noqa: SLF001 - lxml has no public name for it
+"""An element as lxml has it."""
+
 
 def parse(data: bytes, name: str = "capture", first_line: int = 1) -> etree._Element:
     """The tree of ``data``, one element in UTF-8, read strictly: no entities, no network, no DTD, lxml's own limits on depth and size.

@@ -1,0 +1,77 @@
+"""The rows of `nvidia-smi mig -lgi` and `mig -lci`, in every layout that drivers print.
+
+    |   1  MIG 2g.20gb          14        3          2:2     |
+    |   2       5       MIG 1g.10gb          0         1          0:1     |
+
+The two tables differ by the column of the GPU instance, which `-lci` has; one reader takes both.  Columns moved with 470 and 575, and the first
+`-lci` had no placement (facts on MIG tables): the reader goes by the order of the columns.  Source: the ledger's rows DM80 to DM86.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from harness.discovery.model import UNKNOWN
+from harness.text import rawbytes
+
+_ID = r"([0-9]{1,9})"
+_PLACEMENT = r"([0-9]{1,9}:[0-9]{1,9})"
+_LCI = re.compile(rf"\|\s*{_ID}\s+{_ID}\s+MIG\s+(\S+)\s+{_ID}\s+{_ID}\s+{_PLACEMENT}\s*\|")
+_LGI = re.compile(rf"\|\s*{_ID}\s+MIG\s+(\S+)\s+{_ID}\s+{_ID}\s+{_PLACEMENT}\s*\|")
+_LCI_UNPLACED = re.compile(rf"\|\s*{_ID}\s+{_ID}\s+MIG\s+(\S+)\s+{_ID}\s+{_ID}\s*\|")
+_FRAME = re.compile(r"[+|].*[+|]?")
+_PLACED = "Placement"
+CUT = "..."
+"""What a profile's name ends with where the column was too narrow for it (525 to 570: over 13 characters in -lgi, 14 in -lci)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row: card, profile as printed, its id, GPU instance, compute instance (UNKNOWN in -lgi), ``start:size`` (``""``: no such column)."""
+
+    gpu: int
+    profile: str
+    profile_id: int
+    gpu_instance: int
+    compute_instance: int = UNKNOWN
+    placement: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The row for JSON; ``placement`` is left out when it is empty (ledger DM94)."""
+        placed = {"placement": self.placement} if self.placement else {}
+        return {
+            "gpu": self.gpu, "profile": self.profile, "profile_id": self.profile_id, "gpu_instance": self.gpu_instance,
+            "compute_instance": self.compute_instance, **placed,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The rows of a table in the text's order, and the sentences that stood in its place (``No GPU instances found: Not Found``)."""
+
+    rows: tuple[Row, ...] = ()
+    said: tuple[str, ...] = ()
+
+
+def read(text: str | bytes, *, compatible: bool = False) -> Table:
+    """The rows of ``text``.  Never raises: rulers, headings and sentences are no rows, and a row whose placement is not start:size is none.
+
+    Rows of a ``-lci`` that has no column for the placement are read, too; ``compatible`` skips them.
+    """
+    whole = rawbytes.decode(text) if isinstance(text, bytes) else text
+    lines = [line.strip() for line in whole.removeprefix("\ufeff").split("\n")]
+    unplaced = not compatible and not any(_PLACED in line for line in lines)
+    return Table(tuple(_rows(lines, unplaced=unplaced)), tuple(line for line in lines if line and not _FRAME.fullmatch(line)))
+
+
+def _rows(lines: list[str], *, unplaced: bool) -> Iterator[Row]:
+    for line in lines:
+        if (lci := _LCI.match(line)) is not None:
+            yield Row(int(lci[1]), lci[3], int(lci[4]), int(lci[2]), int(lci[5]), lci[6])
+        elif (lgi := _LGI.match(line)) is not None:
+            yield Row(int(lgi[1]), lgi[2], int(lgi[3]), int(lgi[4]), UNKNOWN, lgi[5])
+        elif unplaced and (bare := _LCI_UNPLACED.match(line)) is not None:
+            yield Row(int(bare[1]), bare[3], int(bare[4]), int(bare[2]), int(bare[5]))
