@@ -32,6 +32,8 @@ TABLE: dict[str, tuple[str, str]] = {
     "migrate": ("migrating", "Rewrite files of the format before."),
     "show": ("showing", "Say what a capture or profile holds."),
     "diff": ("differing", "Compare two captures, profiles or renders."),
+    "discover": ("discovering", "List the devices of a node that something can be placed on."),
+    "doctor": ("doctoring", "Say what is wrong with a node's MIG devices."),
     "export": ("exporting", "Write what a board answers in another tool's format."),
     "list": ("listing", "List captures and profiles."),
     "schema": ("publishing", "Print a JSON Schema for editors, or the table of a profile's keys."),

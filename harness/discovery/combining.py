@@ -134,8 +134,8 @@ def _own(state: Reported | None, told: ReportedMig) -> Iterator[Process]:
 def with_memory(gpu: Gpu, total_mb: int | None, used_mb: int | None, *, compatible: bool = False) -> Gpu:
     """``gpu``, an instance, with its memory in MiB.
 
-    A total that is not known, or is 0, is the profile's GB, near enough to place by; where the profile says none, it is not known.  Used memory that is
-    not known stays so.  ``compatible`` has 0 for both.
+    A total that is not known, or is 0, is the profile's GB, near enough to place by; where the profile says none, it is not known.  Used memory
+    that is not known stays so.  ``compatible`` has 0 for both.
     """
     profile = gpu.mig.profile if gpu.mig else ""
     total = total_mb or classes.profile_memory_gb(profile, compatible=compatible) * classes.MIB_PER_GB

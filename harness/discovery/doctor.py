@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from harness.discovery import listed, problems, reported, rows
@@ -24,6 +24,7 @@ class MigCard:
     instances:   the devices that a process can be given, as `-L` lists them
     gpu_instances, compute_instances:  rows of `mig -lgi` and `mig -lci`; a GPU instance without a compute instance is no device yet
     unnamed:     how many devices the report has where `-L` names none
+    listed:      was there a text of `mig -lci`?  Without one, a card that has devices may have them in any of its GPU instances
     """
 
     index: int
@@ -34,6 +35,7 @@ class MigCard:
     gpu_instances: tuple[Row, ...] = ()
     compute_instances: tuple[Row, ...] = ()
     unnamed: int = 0
+    listed: bool = True
 
     def to_dict(self) -> dict[str, Any]:
         """The card for JSON: name and lists are left out when they are empty (ledger DM92)."""
@@ -64,7 +66,9 @@ def examine(texts: Texts, *, compatible: bool = False) -> list[MigCard]:
     named = listed.read(texts.listing or b"").instances
     created = rows.read(texts.gpu_instances or b"", compatible=compatible).rows
     computing = rows.read(texts.compute_instances or b"", compatible=compatible).rows
-    return [_card(place, entry, named.get(place, ()), created, computing) for place, entry in enumerate(report.cards) if _has_mode(entry)]
+    cards = [(place, entry) for place, entry in enumerate(report.cards) if _has_mode(entry)]
+    told = texts.compute_instances is not None
+    return [replace(_card(place, entry, named.get(place, ()), created, computing), listed=told) for place, entry in cards]
 
 
 def _has_mode(entry: Reported) -> bool:
@@ -93,7 +97,9 @@ def _warnings(card: MigCard) -> Iterator[str]:
     if card.unnamed:
         yield problems.UNNAMED
     full = {row.gpu_instance for row in card.compute_instances}
-    if hollow := [row.gpu_instance for row in card.gpu_instances if row.gpu_instance not in full]:
+    hollow = [row.gpu_instance for row in card.gpu_instances if row.gpu_instance not in full]
+    known = card.listed or not (card.instances or card.unnamed)
+    if hollow and known:
         yield problems.NO_COMPUTE_INSTANCE.format(ids=",".join(map(str, hollow)))
     elif not card.instances and not card.unnamed:
         yield problems.NO_INSTANCES

@@ -15,3 +15,5 @@ NO_MATCH = "the report has no card that is this one"
 NO_PROFILE = "its profile is not known, so it has no class"
 NO_NUMBER = "{count} MIG devices have no number of their own: {reason}"
 LOST = "GPU at {address} has no handle: {reason}"
+DEAD = frozenset({15, 16})
+"""nvmlReturn_t of a card on which nothing can run: NVML_ERROR_GPU_IS_LOST, NVML_ERROR_RESET_REQUIRED (nvml.h)."""
