@@ -27,9 +27,7 @@ NVML, TEXT, CAPTURE = "nvml", "text", "capture"
 
 references = click.argument("references", metavar="[REF]...", nargs=-1)
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-smi = click.option(
-    "--smi", metavar="PATH", type=click.Path(), callback=options.named, help="On a node: its nvidia-smi (default: the first on PATH)."
-)
+smi = click.option("--smi", metavar="PATH", type=click.Path(), callback=options.named, help="On a node: its nvidia-smi (default: the first on PATH).")
 library = click.option(
     "--library",
     metavar="PATH",

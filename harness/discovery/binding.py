@@ -35,40 +35,40 @@ class Handle:
         return {} if answer.code else answer.out
 
     def mig_mode(self) -> tuple[bool, bool] | None:
-        """nvmlDeviceGetMigMode."""
+        """NVML: nvmlDeviceGetMigMode."""
         out = self.ask("nvmlDeviceGetMigMode")
         return (out["currentMode"] == 1, out["pendingMode"] == 1) if out else None
 
     def max_mig_devices(self) -> int:
-        """nvmlDeviceGetMaxMigDeviceCount."""
+        """NVML: nvmlDeviceGetMaxMigDeviceCount."""
         return int(self.ask("nvmlDeviceGetMaxMigDeviceCount").get("count", 0))
 
     def mig_device(self, index: int) -> Handle | None:
-        """nvmlDeviceGetMigDeviceHandleByIndex."""
+        """NVML: nvmlDeviceGetMigDeviceHandleByIndex."""
         found = self.ask("nvmlDeviceGetMigDeviceHandleByIndex", index=index).get("migDevice")
         return None if found is None else Handle(self.library, int(found))
 
     def uuid(self) -> str:
-        """nvmlDeviceGetUUID."""
+        """NVML: nvmlDeviceGetUUID."""
         return str(self.ask("nvmlDeviceGetUUID").get("uuid", ""))
 
     def name(self) -> str:
-        """nvmlDeviceGetName."""
+        """NVML: nvmlDeviceGetName."""
         return str(self.ask("nvmlDeviceGetName").get("name", ""))
 
     def memory(self) -> tuple[int, int] | None:
-        """nvmlDeviceGetMemoryInfo."""
+        """NVML: nvmlDeviceGetMemoryInfo."""
         out = self.ask("nvmlDeviceGetMemoryInfo")
         return (out["memory.total"] // _MIB, out["memory.used"] // _MIB) if out else None
 
     def instances(self) -> tuple[int, int]:
-        """nvmlDeviceGetGpuInstanceId and nvmlDeviceGetComputeInstanceId."""
+        """NVML: nvmlDeviceGetGpuInstanceId and nvmlDeviceGetComputeInstanceId."""
         ids = (self.ask(f"nvmlDeviceGet{kind}InstanceId").get("id", UNKNOWN) for kind in ("Gpu", "Compute"))
         gpu_instance, compute_instance = map(int, ids)
         return gpu_instance, compute_instance
 
     def attributes(self) -> tuple[int, int] | None:
-        """nvmlDeviceGetAttributes_v2."""
+        """NVML: nvmlDeviceGetAttributes_v2."""
         out = self.ask("nvmlDeviceGetAttributes_v2")
         return (int(out[_SLICES]), int(out[_MEMORY])) if out else None
 

@@ -48,7 +48,7 @@ class Ledger:
 def parse(document: Mapping[str, Any]) -> Ledger:
     """The ledger of a table; raises LedgerError where two lists have one row or a list names none."""
     sections = document["sections"]
-    rows = {f"{prefix}{number:02d}": section["title"] for prefix, section in sections.items() for number in range(1, section["rows"] + 1)}
+    rows = {row: section["title"] for prefix, section in sections.items() for row in _rows(prefix, section)}
     lists: dict[str, dict[str, str]] = {}
     for name in LISTS:
         lists[name] = found = {}
@@ -64,7 +64,12 @@ def parse(document: Mapping[str, Any]) -> Ledger:
 
 def _expand(row: str, sections: Mapping[str, Any]) -> list[str]:
     """The rows of a whole section, or the one row."""
-    return [f"{row}{number:02d}" for number in range(1, sections[row]["rows"] + 1)] if row in sections else [row]
+    return _rows(row, sections[row]) if row in sections else [row]
+
+
+def _rows(prefix: str, section: Mapping[str, Any]) -> list[str]:
+    """The ids of a section; ``digits``: how many its numbers have at least, where it is not two."""
+    return [f"{prefix}{number:0{section.get('digits', 2)}d}" for number in range(1, section["rows"] + 1)]
 
 
 @functools.cache
