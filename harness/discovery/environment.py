@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from harness.discovery import classes
 from harness.discovery.model import Gpu
+from harness.text import listing
 from harness.words.errors import InputError
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
@@ -45,4 +46,6 @@ def variables(gpus: Sequence[Gpu]) -> dict[str, str]:
             raise InputError(f"{gpu.label} cannot be used: {'; '.join(gpu.health.problems)}")
         if not gpu.uuid:
             raise InputError(f"{gpu.label} has no UUID in what nvidia-smi printed, so it cannot be given to a process")
+        if listing.is_masked(gpu.uuid):
+            raise InputError(f"{gpu.label}: its UUID is hidden ({gpu.uuid}) by whoever gave the text; read the node itself, or an unedited text")
     return {VISIBLE: ",".join(gpu.uuid for gpu in gpus)}

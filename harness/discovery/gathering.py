@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from harness.discovery.texts import Texts
 from harness.stages.importing import doors
 from harness.stages.smi import SmiRun, node_smi, run_node
+from harness.text import listing, rawbytes
+from harness.text.listing import Listing
 from harness.text.transcript import VIEW_LIST, VIEW_QUERY
 from harness.words.errors import GateError, InputError, MissingError, UsageError
 
@@ -29,10 +31,10 @@ _SIGNS: tuple[tuple[str, re.Pattern[bytes]], ...] = (
     (REPORT, re.compile(rb"<nvidia_smi_log|<!DOCTYPE nvidia_smi")),
     (COMPUTE_INSTANCES, re.compile(rb"^[ \t]*\|[ \t]*Compute instances:|^No compute instances found", re.MULTILINE)),
     (GPU_INSTANCES, re.compile(rb"^[ \t]*\|[ \t]*GPU instances:|^No GPU instances found|^No MIG-(?:enabled|supported) devices found", re.MULTILINE)),
-    (LISTING, re.compile(rb"^[ \t]*GPU [0-9]+:|^No devices (?:were )?found|^Unable to determine the device handle", re.MULTILINE)),
+    (LISTING, re.compile(rb"^[ \t#]*GPU [0-9]+:|^No devices (?:were )?found|^Unable to determine the device handle", re.MULTILINE)),
 )
-_INDENTED_ROW = re.compile(rb"^[ \t]+GPU [0-9]+:", re.MULTILINE)
-_INDENT = re.compile(rb"^[ \t]*(?=\S)", re.MULTILINE)
+_ROW = re.compile(rb"^GPU [0-9]+:", re.MULTILINE)
+_MOVED_ROW = re.compile(rb"^[ \t#]+GPU [0-9]+:", re.MULTILINE)
 
 
 def view(part: str) -> str:
@@ -124,9 +126,14 @@ def _texts(found: Mapping[str, bytes], reason: Callable[[str], str]) -> Texts:
     return replace(texts, listing=None if texts.listing is None else moved(texts.listing))
 
 
-def moved(listing: bytes) -> bytes:
-    """A list whose every row stands further right, as one copied out of a page does, without what stands before its rows; any other as it is."""
-    if not _INDENTED_ROW.search(listing):
-        return listing
-    before = min((found[0] for found in _INDENT.finditer(listing)), key=len, default=b"")
-    return re.sub(rb"^" + re.escape(before), b"", listing, flags=re.MULTILINE) if before else listing
+def moved(data: bytes) -> bytes:
+    """A list whose rows all stand further right, as one copied out of a page does, as nvidia-smi writes it; any other as it is.
+
+    Such a copy may have lost the white space that tells an instance's row, or be a comment.
+    """
+    if _ROW.search(data) or not _MOVED_ROW.search(data):
+        return data
+    try:
+        return rawbytes.encode(listing.write(Listing(listing.read(data).rows)))
+    except InputError:
+        return data
