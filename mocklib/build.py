@@ -17,11 +17,9 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from pycparser.c_parser import ParseError
-
 from mocklib import fields
 from mocklib.gen import emit, handlers, names, pythonside, recorded
-from mocklib.gen.header import OLDER, Header, HeaderMissingError, find_header, parse
+from mocklib.gen.header import OLDER, Header, HeaderMissingError, HeaderSyntaxError, find_header, parse
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -92,7 +90,7 @@ def read_header(compiler: Compiler, path: Path) -> Header:
     text = compiler.run("-E", "-P", "-DNVML_NO_UNVERSIONED_FUNC_DEFS", "-include", str(path), "-x", "c", str(OLDER))
     try:
         made = parse(text, path.read_text(encoding="latin-1"))
-    except ParseError as error:
+    except HeaderSyntaxError as error:
         raise BuildError(f"{path}: cannot be read as nvml.h: {error}; unset NVPARITY_NVML_HEADER or name the vendor's header") from error
     if "nvmlInit_v2" not in made.functions:
         raise BuildError(f"{path}: is no nvml.h: it declares no nvmlInit_v2; unset NVPARITY_NVML_HEADER or name the vendor's header")

@@ -25,6 +25,10 @@ class HeaderMissingError(RuntimeError):
     """nvml.h is nowhere to be found; the message names the command that brings it."""
 
 
+class HeaderSyntaxError(ValueError):
+    """What is given as nvml.h is no C; the message says where."""
+
+
 def find_header() -> Path:
     """The path of nvml.h: NVPARITY_NVML_HEADER, else the installed nvidia-nvml-dev."""
     named = os.environ.get("NVPARITY_NVML_HEADER")
@@ -196,11 +200,18 @@ class _Reader:
 
 
 def parse(preprocessed: str, source: str) -> Header:
-    """Header from the preprocessed text of nvml.h (with NVML_NO_UNVERSIONED_FUNC_DEFS and the older declarations) and from its source text."""
+    """Header from the preprocessed text of nvml.h (with NVML_NO_UNVERSIONED_FUNC_DEFS and the older declarations) and from its source text.
+
+    Raises HeaderSyntaxError.
+    """
     text = ATTRIBUTE.sub("", preprocessed)
+    try:
+        parsed = c_parser.CParser().parse(text)
+    except c_parser.ParseError as error:
+        raise HeaderSyntaxError(str(error)) from error
     header = Header(text)
     reader = _Reader(header)
-    for node in c_parser.CParser().parse(text).ext:
+    for node in parsed.ext:
         if isinstance(node, c_ast.Typedef):
             reader.typedef(node)
         elif isinstance(node, c_ast.Decl) and isinstance(node.type, c_ast.FuncDecl):
