@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from harness.discovery import listed, problems, reported, rows
+from harness.discovery import listed, outlined, problems, reported, rows
 from harness.discovery.listed import ListedMig
 from harness.discovery.model import UNKNOWN
 from harness.discovery.reported import MODES, Reported
 from harness.discovery.rows import Row
 from harness.discovery.texts import Texts
+from harness.text import outline
 from harness.words.errors import InputError
 
 
@@ -62,7 +63,7 @@ def examine(texts: Texts, *, compatible: bool = False) -> list[MigCard]:
     """
     if texts.report is None:
         raise InputError(f"nvidia-smi -q -x: {texts.reason('-q -x')}; without its report no card's MIG mode is known")
-    report = reported.read(texts.report)
+    report = outlined.read(texts.report) if outline.is_one(texts.report) and not compatible else reported.read(texts.report)
     named = listed.read(texts.listing or b"").instances
     created = rows.read(texts.gpu_instances or b"", compatible=compatible).rows
     computing = rows.read(texts.compute_instances or b"", compatible=compatible).rows

@@ -13,7 +13,7 @@ from harness.stages.importing import doors
 from harness.stages.smi import SmiRun, node_smi, run_node
 from harness.text import listing, rawbytes
 from harness.text.listing import Listing
-from harness.text.transcript import VIEW_LIST, VIEW_QUERY
+from harness.text.transcript import VIEW_LIST, VIEW_QUERY, VIEW_TEXT
 from harness.words.errors import GateError, InputError, MissingError, UsageError
 
 if TYPE_CHECKING:
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 LISTING, REPORT, GPU_INSTANCES, COMPUTE_INSTANCES = "listing", "report", "gpu_instances", "compute_instances"
 COMMANDS = {LISTING: ("-L",), REPORT: ("-q", "-x"), GPU_INSTANCES: ("mig", "-lgi"), COMPUTE_INSTANCES: ("mig", "-lci")}
 """Part of `Texts` -> the arguments of nvidia-smi that print it."""
-VIEWS = {VIEW_LIST: LISTING, VIEW_QUERY: REPORT, "mig-lgi": GPU_INSTANCES, "mig-lci": COMPUTE_INSTANCES}
-"""View of a capture -> the part that it is."""
+VIEWS = {VIEW_LIST: LISTING, VIEW_TEXT: REPORT, VIEW_QUERY: REPORT, "mig-lgi": GPU_INSTANCES, "mig-lci": COMPUTE_INSTANCES}
+"""View of a capture -> the part that it is; of two that are one part the later is taken."""
 MAX_FILES = 64
 """The most files of a folder that are looked at."""
 
 _SIGNS: tuple[tuple[str, re.Pattern[bytes]], ...] = (
-    (REPORT, re.compile(rb"<nvidia_smi_log|<!DOCTYPE nvidia_smi")),
+    (REPORT, re.compile(rb"<nvidia_smi_log|<!DOCTYPE nvidia_smi|=NVSMI LOG=")),
     (COMPUTE_INSTANCES, re.compile(rb"^[ \t]*\|[ \t]*Compute instances:|^No compute instances found", re.MULTILINE)),
     (GPU_INSTANCES, re.compile(rb"^[ \t]*\|[ \t]*GPU instances:|^No GPU instances found|^No MIG-(?:enabled|supported) devices found", re.MULTILINE)),
     (LISTING, re.compile(rb"^[ \t#]*GPU [0-9]+:|^No devices (?:were )?found|^Unable to determine the device handle", re.MULTILINE)),
@@ -44,7 +44,7 @@ def view(part: str) -> str:
 
 def of_capture(capture: Capture) -> Texts:
     """The texts that ``capture`` holds; what a recording's nvidia-smi printed of instances is among its views."""
-    found = {VIEWS[name]: text.to_bytes() for name, text in capture.texts.items() if name in VIEWS}
+    found = {part: capture.texts[name].to_bytes() for name, part in VIEWS.items() if name in capture.texts}
     found |= {VIEWS[name]: run.text for name, run in capture.runs.items() if name in VIEWS and run.text is not None}
     return _texts(found, lambda part: f"capture {capture.sidecar.id} holds no text of {view(part)}")
 

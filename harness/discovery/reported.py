@@ -123,23 +123,30 @@ def _card(gpu: Element) -> Reported:
         pending=_text(gpu, "mig_mode/pending_mig"),
         total_mb=mebibytes(gpu.findtext("fb_memory_usage/total")),
         used_mb=mebibytes(gpu.findtext("fb_memory_usage/used")),
-        temperature_c=_number(gpu.findtext("temperature/gpu_temp")),
+        temperature_c=number(gpu.findtext("temperature/gpu_temp")),
         ecc_errors=_errors(gpu),
-        utilization_percent=_number(gpu.findtext("utilization/gpu_util")),
-        power_w=next((float(match[1]) for path in _POWER if (match := _WATTS.fullmatch(_text(gpu, path)))), None),
+        utilization_percent=number(gpu.findtext("utilization/gpu_util")),
+        power_w=next((drawn for path in _POWER if (drawn := watts(gpu.findtext(path))) is not None), None),
         instances=tuple(sorted(map(_instance, gpu.iterfind("mig_devices/mig_device")), key=attrgetter("device"))),
         processes=tuple(_processes(gpu)),
     )
 
 
-def _number(text: str | None) -> int | None:
+def number(text: str | None) -> int | None:
+    """The number that ``text`` says, alone or in degrees or percent, None for any other text."""
     match = _NUMBER.fullmatch((text or "").strip())
     return int(match[1]) if match else None
 
 
+def watts(text: str | None) -> float | None:
+    """The watts that ``text`` says, None for any other text."""
+    match = _WATTS.fullmatch((text or "").strip())
+    return float(match[1]) if match else None
+
+
 def _errors(gpu: Element) -> int | None:
     volatile = gpu.find("ecc_errors/volatile")
-    said = [] if volatile is None else [count for path in _UNCORRECTED if (count := _number(volatile.findtext(path))) is not None]
+    said = [] if volatile is None else [count for path in _UNCORRECTED if (count := number(volatile.findtext(path))) is not None]
     return sum(said) if said else None
 
 

@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from harness.discovery import classes, combining, listed, problems, reported, rows
+from harness.discovery import classes, combining, listed, outlined, problems, reported, rows
 from harness.discovery.combining import Halves
 from harness.discovery.listed import Listed, ListedCard
 from harness.discovery.model import Gpu, Health, Node
 from harness.discovery.reported import Report, Reported
+from harness.text import outline
 from harness.words.errors import InputError
 
 
@@ -42,7 +43,7 @@ def discover(texts: Texts, *, compatible: bool = False) -> Node:
     named = listed.read(texts.listing or b"")
     if texts.listing is None:
         said.append(problems.NO_LIST.format(reason=texts.reason("-L")))
-    report, error = _report(texts)
+    report, error = _report(texts, compatible=compatible)
     if error:
         said.append(problems.NO_REPORT.format(reason=error))
     said.extend(problems.LOST.format(address=gone.address, reason=gone.reason) for gone in named.lost)
@@ -52,11 +53,13 @@ def discover(texts: Texts, *, compatible: bool = False) -> Node:
     return Node(made.gpus, ()) if compatible else Node(made.gpus, (*said, *made.problems))
 
 
-def _report(texts: Texts) -> tuple[Report | None, str]:
-    """The report, or None and why there is none."""
+def _report(texts: Texts, *, compatible: bool) -> tuple[Report | None, str]:
+    """The report, or None and why there is none; of a node that gave `-q` text alone, that."""
     if texts.report is None:
         return None, texts.reason("-q -x")
     try:
+        if outline.is_one(texts.report) and not compatible:
+            return outlined.read(texts.report), ""
         return reported.read(texts.report), ""
     except InputError as error:
         return None, str(error)

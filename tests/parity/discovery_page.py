@@ -18,7 +18,7 @@ PAGE = ROOT / "docs" / "discovery.md"
 EXAMPLE = re.compile(r"(?<=```console\n)\$ nvparity (.*)\n(?:.*\n)*?(?=```\n)")
 FILES = re.compile(r"(?<=<!-- files -->\n).*?(?=<!-- end -->)", re.DOTALL)
 FOLDERS = ("L", "lgi", "qx", "q")
-MIG_REPORT = b"<mig_device>"
+MIG_REPORTS = (b"<mig_device>", b"    MIG Device\n")
 
 
 def ran(arguments: str) -> str:
@@ -37,7 +37,8 @@ def examples(page: str) -> dict[str, tuple[str, str]]:
 def files(captures: Path) -> list[Path]:
     """Every list, table of instances, and report of a card in MIG mode among the raw captures."""
     named = [path for folder in FOLDERS[:2] for path in sorted((captures / folder).iterdir())]
-    return named + [path for path in sorted((captures / "qx").iterdir()) if MIG_REPORT in path.read_bytes()]
+    reports = [path for folder in FOLDERS[2:] for path in sorted((captures / folder).iterdir())]
+    return named + [path for path in reports if any(sign in path.read_bytes() for sign in MIG_REPORTS)]
 
 
 def yielded(path: Path) -> tuple[str, str]:
