@@ -19,7 +19,7 @@ CUDA = ("CUDA UMD Version", "CUDA Version")
 MEMORY = ("FB Memory Usage", "Shared FB Memory Usage")
 POWER = tuple(f"{block}/{draw}" for block in ("GPU Power Readings", "Power Readings") for draw in ("Instantaneous Power Draw", "Power Draw"))
 UNCORRECTED = (
-    "Double Bit/Total", "SRAM Uncorrectable", "SRAM Uncorrectable Parity", "SRAM Uncorrectable SEC-DED", "DRAM Uncorrectable",
+    "Double Bit            /Total", "SRAM Uncorrectable", "SRAM Uncorrectable Parity", "SRAM Uncorrectable SEC-DED", "DRAM Uncorrectable",
 )  # fmt: skip
 
 
