@@ -17,12 +17,12 @@ from mocklib import fields as tables
 from mocklib.fields import FieldDef
 from mocklib.records import RecordView, read_record
 from mocklib.spec import BARE, CLOCKS, Clock, FieldValue, Head, ImageError, ImageSpec
-from mocklib.statefile import StateError, StateFile, create, grown, locked, made_of
+from mocklib.statefile import StateError, StateFile, create, grown, locked, made_of, there
 from mocklib.structs import constants, structs
 
 __all__ = [
     "Event", "StateError", "StateView", "Writing", "add_event", "change_clock", "create", "events", "locked", "made_of", "of_image", "override",
-    "overrides", "publish", "read", "reset", "set_clock", "set_marks", "set_privilege", "set_seed", "writing",
+    "overrides", "publish", "read", "reset", "set_clock", "set_marks", "set_privilege", "set_seed", "there", "writing",
 ]  # fmt: skip
 ALIGN = 64
 

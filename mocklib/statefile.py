@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import mmap
 import os
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -201,6 +202,34 @@ def made_of(path: Path) -> tuple[int, int]:
         return int(opened.head.image_crc), int(opened.head.image_size)
     finally:
         opened.close()
+
+
+def there(path: Path) -> bool:
+    """Whether a state lies at ``path``: one that is empty or half-made is none, and is made anew, as the library does (src/state.c).
+
+    StateError for anything else, which is somebody's: it is left as it is.
+    """
+    if not os.path.lexists(path) or (path.is_file() and path.stat().st_size == 0):
+        return False
+    try:
+        made_of(path)
+    except StateError:
+        if _begun(path):
+            return False
+        raise
+    return True
+
+
+def _begun(path: Path) -> bool:
+    """Whether a file begins as a state does."""
+    magic = int(constants()["NVP_STATE_MAGIC"]).to_bytes(8, sys.byteorder)
+    if not path.is_file():  # to open a pipe is to wait for who writes it
+        return False
+    try:
+        with path.open("rb") as file:
+            return file.read(len(magic)) == magic
+    except OSError:
+        return False
 
 
 @contextlib.contextmanager

@@ -16,6 +16,9 @@ from harness.words.errors import EXIT_BUG, EXIT_ENVIRONMENT, EXIT_INTERRUPTED, E
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_CONTROLS = dict.fromkeys({*range(32), 127} - {9, 10}, "?")
+"""Control characters, of a name or value that a message repeats: no terminal obeys them."""
+
 
 def open_streams() -> None:
     """Open the standard streams that our caller closed (``>&-``) on /dev/null.
@@ -80,7 +83,7 @@ def _leave_stdout() -> None:
 
 def _say(message: str, status: int) -> int:
     with contextlib.suppress(OSError):
-        click.echo(f"nvparity: {message}", err=True)
+        click.echo(f"nvparity: {message.translate(_CONTROLS)}", err=True)
     return status
 
 

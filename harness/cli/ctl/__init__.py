@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import importlib
+from typing import Any
 
 import click
 
 from harness.cli.ctl import shared
-from harness.words.errors import did_you_mean
+from harness.words.errors import NvparityError, did_you_mean
+
+WORDS = "nvparity.ctl.words"
+"""Where a context keeps the command's name and what stands behind it."""
 
 TABLE: dict[str, tuple[str, str, str]] = {
     "fail": ("breaking", "fail", "Have a GPU fail: lost, fallen off the bus, uncorrectable ECC errors; healthy heals it."),
@@ -52,8 +56,19 @@ class Ctl(click.Group):
         found: click.Command = getattr(importlib.import_module(f"harness.cli.ctl.{module}"), name)
         return found
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """As click does; with --json a refusal is an object on standard output, too."""
+        try:
+            return super().invoke(ctx)
+        except (NvparityError, click.ClickException) as error:
+            words = ctx.meta.get(WORDS, [])
+            if ctx.params.get("as_json") or "--json" in words:
+                shared.refused(words[0] if words else "", error)
+            raise
+
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         """As click does, with the nearest name in the message."""
+        ctx.meta[WORDS] = list(args)
         if args and args[0] not in TABLE and not args[0].startswith("-"):
             raise click.UsageError(f"no command {args[0]!r}{did_you_mean(args[0], TABLE)}", ctx)
         return super().resolve_command(ctx, args)

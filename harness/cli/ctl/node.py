@@ -22,8 +22,8 @@ def recipe(call: Call, name: str | None) -> None:
     from harness.stores import recipes
 
     if name is None:
-        for known in recipes.names(call.space):
-            click.echo(f"{known}: {recipes.find(call.space, known).shows}")
+        listed = {known: recipes.find(call.space, known).shows for known in recipes.names(call.space)}
+        shared.said(call, {"recipes": listed}, "\n".join(f"{known}: {shows}" for known, shows in listed.items()))
         return
     found = recipes.find(call.space, name)
     node = call.node()
@@ -66,9 +66,9 @@ def clock(call: Call, wanted: tuple[str, ...]) -> None:
     node, real_ns = call.node(), time.time_ns()
     if wanted:
         changed = clocking.change(wanted)
-    there = state.read(node.state).node.clock if node.state.exists() else node.view.clock
+    there = state.read(node.state).node.clock if state.there(node.state) else node.view.clock
     if not wanted:
-        click.echo(clocking.said(there, real_ns))
+        shared.said(call, {"clock": clocking.said(there, real_ns)}, clocking.said(there, real_ns))
         return
     if call.dry_run:
         made = changed(there, real_ns)

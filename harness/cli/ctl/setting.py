@@ -80,7 +80,7 @@ def export(call: Call, path: str | None) -> None:
     overrides = putting.overrides(call.node())
     text = document.json_of(overrides) if call.as_json else document.dump(overrides)
     if call.dry_run and path is not None:
-        click.echo(f"dry run: {path} would be written")
+        shared.said(call, {"target": path, "dry_run": True, "changes": overrides.plain()}, f"dry run: {path} would be written")
         return
     options.deliver(path or "-", text.encode("utf-8", "backslashreplace"))
 

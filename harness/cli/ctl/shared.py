@@ -16,7 +16,7 @@ import click
 from harness.cli.options import named, tell
 from harness.stages.overriding import document, places
 from harness.stores.workspace import Workspace
-from harness.words.errors import InputError, MissingError, StorageError, UsageError
+from harness.words.errors import InputError, MissingError, NvparityError, StorageError, UsageError
 
 if TYPE_CHECKING:
     from harness.stages.overriding.document import Overrides
@@ -143,6 +143,17 @@ def done(call: Call, target: str, changes: object = None) -> None:
             click.echo(document.yaml_of(changes), nl=False)
         return
     click.echo(f"ok: {call.command} applied to {target}")
+
+
+def said(call: Call, told: dict[str, Any], text: str) -> None:
+    """Print what a command was asked to say: ``text``, or the object ``told``."""
+    click.echo(json.dumps({"version": 1, "command": call.command, **told}, ensure_ascii=False) if call.as_json else text)
+
+
+def refused(name: str, error: NvparityError | click.ClickException) -> None:
+    """Print a refusal as an object; what it says goes to standard error, too."""
+    message, status = (error.format_message(), 2) if isinstance(error, click.ClickException) else (str(error), error.exit_status)
+    click.echo(json.dumps({"version": 1, "command": name, "error": message, "exit_status": status}))
 
 
 def put(call: Call, node: Node, target: int | None, written: Overrides) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 from harness.stages.overriding import document
 from harness.stages.overriding.document import Overrides
 from harness.tables import strictyaml
-from harness.words.errors import InputError, MissingError, NvparityError
+from harness.words.errors import InputError, MissingError, NvparityError, StorageError
+from mocklib.state import StateError
 
 Stamp = tuple[int, int, int] | None
 
@@ -35,14 +36,19 @@ def stamp(path: Path) -> Stamp:
 def follow(path: Path, apply: Callable[[Overrides], object], wait: Callable[[], object]) -> Iterator[Overrides | NvparityError]:
     """Apply the document in ``path`` now and whenever it changed, looking again after each ``wait``: what was applied, or why it was not.
 
-    A document that is taken away drops the overrides; one that cannot be read or is refused leaves them.  It goes on until ``wait`` raises.
+    A document that is taken away drops the overrides; one that cannot be read or is refused leaves them, and so does
+    a state that cannot be written (somebody else writes, say): that is tried again after each wait.  It goes on until ``wait`` raises.
     """
     seen: Stamp | bool = False
+    told = ""
     while True:
         now = stamp(path)
         if now != seen:
-            seen = now
-            yield _applied(path, now, apply)
+            outcome = _applied(path, now, apply)
+            seen = False if isinstance(outcome, StorageError) else now  # the state cannot be written: tried again, told once
+            if str(outcome) != told or seen is not False:
+                yield outcome
+            told = str(outcome)
         wait()
 
 
@@ -52,4 +58,6 @@ def _applied(path: Path, now: Stamp, apply: Callable[[Overrides], object]) -> Ov
         apply(given)
     except (InputError, MissingError) as error:
         return error
+    except StateError as error:
+        return StorageError(str(error))
     return given

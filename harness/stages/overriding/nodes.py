@@ -16,7 +16,7 @@ from harness.stages.render import serving
 from harness.stores import profiles
 from harness.tables import drivers
 from harness.words.errors import InputError, MissingError, UsageError, did_you_mean
-from mocklib import image
+from mocklib import image, state
 from mocklib.spec import KINDS
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def open_node(places: Places, space: Workspace) -> Node:
         view = image.read(data, devices=False)
     except (OSError, image.ImageError) as error:
         raise MissingError(f"{places.image.path}: cannot be used as image: {error}") from error
-    named = storing.profile_of(places.state.path) if view.source is None and places.state.path.exists() else None
+    named = storing.profile_of(places.state.path) if view.source is None and state.there(places.state.path) else None
     profile = _profile(places, view, named)
     served = str(view.system["system.driver_version"].value)
     if served != profile.driver_version:

@@ -64,8 +64,8 @@ def find(asked: Asked, variables: Mapping[str, str], space: Workspace) -> Places
     document = _document(asked, variables)
     target = _state(asked, variables, document)
     candidates = _Images(variables, profile.path, target.path)
-    if target.path is not None and target.path.exists():
-        wanted = _made_of(target.path)
+    if target.path is not None and _there(target.path):
+        wanted = state.made_of(target.path)
         found = next((place for place in candidates.all() if place.path is not None and image.known_by(place.path) == wanted), None)
         found = found or Place(None, f"none is the image that {target.path} is a state of")
     else:
@@ -87,11 +87,12 @@ def _source(found: Place, profile: Place) -> Place:
     return profile if source is None else Place(Path(source.path), f"{profile.by}, so the image's")
 
 
-def _made_of(path: Path) -> tuple[int, int]:
+def _there(path: Path) -> bool:
+    """Whether there is a state; MissingError for what is none and is left as it is."""
     try:
-        return state.made_of(path)
+        return state.there(path)
     except state.StateError as error:
-        raise MissingError(str(error)) from error
+        raise MissingError(f"{path}: is there and is no state; name another file") from error
 
 
 def _profile(asked: Asked, variables: Mapping[str, str], space: Workspace) -> tuple[Place, tuple[str, ...]]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def read(node: Node) -> Stored:
     """What the state of ``node`` holds; what the image says where there is none yet."""
-    view = state.read(node.state) if node.state.exists() else state.of_image(node.image)
+    view = state.read(node.state) if state.there(node.state) else state.of_image(node.image)
     return stored(view.node, view.devices, _indices(node), str(node.state))
 
 
@@ -45,7 +45,7 @@ def overrides(node: Node) -> Overrides:
 
 def kept(found: Places, space: Workspace) -> Overrides:
     """As ``overrides``; where the image or its profile is not found, what was put by overrides alone, without what setters wrote."""
-    if found.state.path is None or not found.state.path.exists():
+    if found.state.path is None or not state.there(found.state.path):
         return Overrides()
     try:
         return overrides(nodes.open_node(found, space))
@@ -133,7 +133,7 @@ def reseed(node: Node, seed: int) -> None:
 
 def seed_of(found: Places) -> int | None:
     """What the state draws from; None where there is no state yet."""
-    return state.read(found.state.path).node.head.seed if found.state.path is not None and found.state.path.exists() else None
+    return state.read(found.state.path).node.head.seed if found.state.path is not None and state.there(found.state.path) else None
 
 
 def _change(
@@ -145,7 +145,7 @@ def _change(
     ``dropped``: GPUs on which nothing stays of what setters wrote; ``fresh``: what moves on these begins again; ``seed``: the
     state's from then on.
     """
-    if dry_run or not node.state.exists():  # a refusal makes no state
+    if dry_run or not state.there(node.state):  # a refusal makes no state
         planning.plan(node, read(node), edit, places, said=said, dropped=dropped, seed=seed)
     if dry_run:
         return
@@ -178,7 +178,7 @@ def _publish(held: state.Writing, node: Node, found: Stored, made: Plan, fresh: 
 
 def ensure(node: Node) -> None:
     """The state of the node, made where there is none yet."""
-    if not node.state.exists():
+    if not state.there(node.state):
         with state.locked(node.state):
-            if not node.state.exists():
+            if not state.there(node.state):
                 state.create(node.state, node.image)

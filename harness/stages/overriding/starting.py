@@ -61,12 +61,10 @@ def start(
 
 def _there(target: Path, made_from: Path) -> bool:
     """Whether a state of the image is there."""
-    if not target.exists() or (target.is_file() and target.stat().st_size == 0):
-        return False
     try:
-        return state.made_of(target) == image.known_by(made_from)
+        return state.there(target) and state.made_of(target) == image.known_by(made_from)
     except state.StateError as error:
-        raise InputError(f"{target}: is there and is no state of this version of nvparity; name another file") from error
+        raise InputError(f"{target}: is there and is no state; name another file") from error
 
 
 def _begin(served: Served, target: Path, overrides: Overrides) -> None:

@@ -288,3 +288,24 @@ def test_json_is_one_object(ctl: Ctl) -> None:
     told = json.loads(ctl("pstate", "3", "--gpu", "0", "--json")[1])
     assert told == {"version": 1, "command": "pstate", "target": "GPU 0", "dry_run": False,
                     "changes": {"version": 1, "devices": {"0": {"performance_state": "P3"}}}}  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "status"), [
+    (["temp", "201", "--gpu", "0"], 2), (["temp", "--gpu", "0"], 2), (["temps"], 2), (["set", "a={", "--gpu", "0"], 2), (["status", "--frob"], 2),
+    (["apply", "no-such.yaml"], 1), (["clock", "freeze", "\x1b[31m"], 2), (["--state", "/dev/null", "temp", "5", "--gpu", "0"], 1),
+])  # fmt: skip
+def test_a_refusal_is_json_too_where_json_was_asked_for(ctl: Ctl, words: list[str], status: int) -> None:
+    plain = ctl(*words)
+    assert plain[:2] == (status, "")
+    for given in (["--json", *words], [*words, "--json"]):
+        code, out, err = ctl(*given)
+        told = json.loads(out)
+        assert (code, told["exit_status"], told["version"]) == (status, status, 1)
+        assert told["error"].splitlines()[0].split(" (see")[0].replace("\x1b", "?") in err
+        assert "\x1b" not in err
+
+
+@pytest.mark.parametrize("words", [["recipe"], ["clock"], ["export"], ["export", "x", "--dry-run"], ["status"], ["reset"], ["privilege", "root"]])
+def test_what_is_done_or_said_is_json_where_json_was_asked_for(ctl: Ctl, words: list[str]) -> None:
+    status, out, _ = ctl(*words, "--json")
+    assert (status, json.loads(out)["version"]) == (0, 1)

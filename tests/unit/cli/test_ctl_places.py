@@ -15,6 +15,7 @@ from harness.cli import guard
 from harness.stages.render import serving
 from harness.stores.workspace import Workspace
 from mocklib import state
+from mocklib.structs import constants as image_constants
 
 PROFILE = """format: 1
 version: "1.0"
@@ -251,3 +252,29 @@ def test_a_pipe_where_an_image_may_be_is_none_and_no_wait(run: Run, tmp_path: Pa
     assert (status, out) == (1, "")
     assert "no image to work on" in err
     assert list(tmp_path.iterdir()) == [pipe]
+
+
+HALF = image_constants()["NVP_STATE_MAGIC"].to_bytes(8, sys.byteorder) + b"\1" * 100
+
+
+@pytest.mark.parametrize("left", [b"", HALF[:8], HALF], ids=["empty", "begun", "half-made"])
+def test_run_and_ctl_alike_make_a_state_of_a_file_that_is_none_yet(run: Run, profile: Path, tmp_path: Path, left: bytes) -> None:
+    for number, words in enumerate((["ctl", "--config", profile, "--state", "{}", "temp", "41", "--gpu", "0"],
+                                    ["ctl", "--config", profile, "--state", "{}", "apply", "doc"],
+                                    ["run", "--state", "{}", profile, "--", "true"])):  # fmt: skip
+        path = tmp_path / f"state{number}"
+        path.write_bytes(left)
+        (tmp_path / "doc").write_text("version: 1\nall: {thermal: {temperature_gpu_c: 42}}\n")
+        status, _, err = run(*(str(word).replace("{}", str(path)).replace("doc", str(tmp_path / "doc")) for word in words))
+        assert (status, "state" in err.replace(f"state: {path}; nvparity ctl --state {path} changes what COMMAND sees", "")) == (0, False), err
+        assert temperatures(path) == [[41, 30], [42, 42], [30, 30]][number]
+
+
+def test_run_and_ctl_alike_leave_a_file_that_is_no_state(run: Run, profile: Path, tmp_path: Path) -> None:
+    path = tmp_path / "state"
+    path.write_text("somebody's")
+    told = [run("ctl", "--config", profile, "--state", path, "temp", "41", "--gpu", "0"), run("ctl", "--config", profile, "--state", path, "status"),
+            run("run", "--state", path, profile, "--", "true")]  # fmt: skip
+    assert [(status, out) for status, out, _ in told] == [(1, ""), (1, ""), (3, "")]
+    assert [err for _, _, err in told] == [f"nvparity: {path}: is there and is no state; name another file\n"] * 3
+    assert path.read_text() == "somebody's"

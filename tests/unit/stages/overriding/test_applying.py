@@ -10,7 +10,8 @@ import pytest
 
 from harness.stages.overriding import applying
 from harness.stages.overriding.document import Overrides
-from harness.words.errors import InputError, MissingError, NvparityError
+from harness.words.errors import InputError, MissingError, NvparityError, StorageError
+from mocklib.state import StateError
 
 FIRST, SECOND = "version: 1\nall: {fan: {count: 1}}\n", "version: 1\nall: {fan: {count: 22}}\n"
 
@@ -78,3 +79,18 @@ def test_a_pipe_that_nobody_writes_is_refused_at_once(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"doc\.yaml: is no regular file"):
         applying.read(tmp_path / "doc.yaml")
     assert [type(outcome) for outcome in outcomes(tmp_path / "doc.yaml", [""], print)] == [InputError]
+
+
+def test_a_state_that_cannot_be_written_is_told_once_and_tried_again(tmp_path: Path) -> None:
+    path = tmp_path / "doc.yaml"
+    path.write_text(FIRST)
+    applied: list[Overrides] = []
+
+    def apply(given: Overrides) -> None:
+        applied.append(given)
+        if len(applied) < 4:
+            raise StateError("state: another writer holds its lock")
+
+    found = outcomes(path, ["", "", "", "", SECOND], apply)
+    assert [type(outcome) for outcome in found] == [StorageError, Overrides, Overrides]
+    assert applied == [Overrides({"fan": {"count": 1}})] * 4 + [Overrides({"fan": {"count": 22}})]
