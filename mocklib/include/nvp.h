@@ -177,6 +177,7 @@ nvmlReturn_t nvp_array(const struct nvp_device *device, unsigned int id, void *b
 nvmlReturn_t nvp_field_in(const struct nvp_device *device, const unsigned char *half, unsigned int id, uint64_t *value);
 const void *nvp_data(const struct nvp_device *device, const unsigned char *half, uint64_t offset, uint64_t size);
 nvmlReturn_t nvp_list_in(const struct nvp_device *device, const unsigned char *half, unsigned int id, size_t size, const void **items, uint64_t *number);
+nvmlReturn_t nvp_retired_count(const struct nvp_device *device, nvmlPageRetirementCause_t cause, uint64_t *number);
 
 /* One field as a number: its code, and *value where that is SUCCESS. */
 static NVP_INLINE nvmlReturn_t nvp_number(const struct nvp_device *device, unsigned int id, uint64_t *value)

@@ -1,17 +1,21 @@
 /* The accounting buffer: terminated processes, oldest first, then those that run.  While accounting is off nothing of it is told. */
 #include "nvp.h"
 
-/* The buffer of one half, bounded; the code where there is none.  Empty while accounting is off: captures of such boards list no process, and their
- * list is no state. */
+/* The buffer of one half, bounded; the code where there is none.  Empty while accounting is off: captures of such boards, one in MIG mode among them, list
+ * no process, and their list is no state.  On a board in MIG mode that accounts there is none (ledger R06). */
 static nvmlReturn_t buffer(const struct nvp_device *device, const unsigned char *half, const struct nvp_accounted **list, uint64_t *number)
 {
-    uint64_t mode = 0;
+    uint64_t mode = 0, mig = 0;
     const void *items = NULL;
     const nvmlReturn_t code = nvp_list_in(device, half, NVP_F_accounting_processes, sizeof **list, &items, number);
     *list = items;
-    if (code == NVML_SUCCESS && nvp_field_in(device, half, NVP_F_accounting_mode, &mode) == NVML_SUCCESS && mode == 0)
+    if (code != NVML_SUCCESS)
+        return code;
+    if (nvp_field_in(device, half, NVP_F_accounting_mode, &mode) == NVML_SUCCESS && mode == 0)
         *number = 0;
-    return code;
+    else if (nvp_field_in(device, half, NVP_F_mig_mode_current, &mig) == NVML_SUCCESS && mig != 0)
+        return NVML_ERROR_NOT_SUPPORTED;
+    return NVML_SUCCESS;
 }
 
 nvmlReturn_t nvp_h_accounting_pids(const struct nvp_device *device, unsigned int *count, unsigned int *pids)

@@ -69,12 +69,25 @@ static NVP_COLD nvmlReturn_t settle(const struct nvp_device *device, uint16_t id
     return nvp_settle(device, &id, 1, value);
 }
 
-/* An id that no field of the device answers: one about a link, or one that nothing is known of. */
+/* An id whose value is the length of a list (ledger L26), or one about a link; *type 0xff where it is neither.  The two of lists are the same in every
+ * nvml.h that has field values. */
+static nvmlReturn_t apart(const struct nvp_device *device, unsigned int id, unsigned int scope, unsigned int *type, uint64_t *value)
+{
+    if (id != NVML_FI_DEV_RETIRED_SBE && id != NVML_FI_DEV_RETIRED_DBE)
+        return nvp_link_field(device, id, scope, type, value);
+    const nvmlReturn_t code = nvp_retired_count(
+        device, id == NVML_FI_DEV_RETIRED_SBE ? NVML_PAGE_RETIREMENT_CAUSE_MULTIPLE_SINGLE_BIT_ECC_ERRORS : NVML_PAGE_RETIREMENT_CAUSE_DOUBLE_BIT_ECC_ERROR,
+        value);
+    *type = code == NVML_ERROR_NOT_SUPPORTED ? NVP_NO_TYPE : NVML_VALUE_TYPE_UNSIGNED_INT;
+    return code;
+}
+
+/* An id that no field of the device answers: one of those apart, or one that nothing is known of. */
 static NVP_COLD void other(const struct nvp_device *device, nvmlFieldValue_t *entry, const bool slow)
 {
     unsigned int type;
     uint64_t value;
-    entry->nvmlReturn = nvp_link_field(device, entry->fieldId, entry->scopeId, &type, &value);
+    entry->nvmlReturn = apart(device, entry->fieldId, entry->scopeId, &type, &value);
     if (type != NVP_NO_TYPE) {
         const struct nvp_field_id row = {.value_type = (uint8_t)type, .per = 1};
         if (entry->nvmlReturn == NVML_SUCCESS)

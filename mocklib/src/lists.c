@@ -118,6 +118,15 @@ static nvmlReturn_t retired(const struct nvp_device *device, nvmlPageRetirementC
     return code;
 }
 
+/* How many pages a cause retired, without their addresses. */
+nvmlReturn_t nvp_retired_count(const struct nvp_device *device, nvmlPageRetirementCause_t cause, uint64_t *number)
+{
+    unsigned int count = 0;
+    const nvmlReturn_t code = retired(device, cause, &count, NULL, NULL);
+    *number = count;
+    return code == NVML_ERROR_INSUFFICIENT_SIZE ? NVML_SUCCESS : code;
+}
+
 nvmlReturn_t nvp_h_retired_pages(const struct nvp_device *device, nvmlPageRetirementCause_t cause, unsigned int *count, unsigned long long *addresses)
 {
     return retired(device, cause, count, addresses, NULL);

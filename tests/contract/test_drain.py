@@ -12,7 +12,7 @@ import pytest
 
 from mocklib import state
 from mocklib.image import FieldValue, Process
-from tests.contract import boards
+from tests.contract import boards, tuned
 
 ROOT = Path(__file__).resolve().parents[2]
 Serve = Callable[..., Any]
@@ -172,3 +172,21 @@ def test_a_reset_of_the_node_clears_the_marks(serve: Serve, state_path: Path, li
     assert seen_elsewhere(library_path) == ["3"]
     state.reset(state_path, (state_path.parent / "served.nvpimg").read_bytes())
     assert seen_elsewhere(library_path) == ["1", "2", "3"]
+
+
+@pytest.mark.spec("O01", "O03", "O05", "O07", "O08", "O09")
+def test_a_board_of_the_repository_drains_goes_and_comes_back(serve: Serve, library_path: Path) -> None:
+    nvml, handle = serve(tuned.shipped("h100-sxm5-x8_580.105.08", {"processes": [{"pid": 7, "type": "C", "used_memory_mib": 5}]}))
+    bus = seen(nvml)
+    text = nvml.call("nvmlDeviceGetPciInfo_v3", handle).out["pci.busId"]
+    first = {"pciInfo.domain": 0, "pciInfo.bus": 0, "pciInfo.device": 0, "pciInfo.busId": text}
+    other = {f"pciInfo.{name}": int(nvml.call("nvmlDeviceGetPciInfo_v3", nvml.device(1)).out[f"pci.{name}"]) for name in ("domain", "bus", "device")}
+    persistent = nvml.call("nvmlDeviceGetPersistenceMode", handle).out["mode"]
+    assert [drain(nvml, first), remove(nvml, other)] == [19 * persistent, 19 * persistent]
+    for index in (0, 1):
+        assert nvml.call("nvmlDeviceSetPersistenceMode", nvml.device(index), {"mode": 0}).code == 0
+    assert [drain(nvml, first), remove(nvml, first), remove(nvml, other)] == [0, 19, 0]  # a process runs on the first
+    assert seen(nvml) == [bus[0], *bus[2:]]
+    assert seen_elsewhere(library_path) == bus[2:]
+    assert ask(nvml, "DiscoverGpus", other) == drain(nvml, first, 0) == 0
+    assert seen(nvml) == seen_elsewhere(library_path) == bus

@@ -34,7 +34,7 @@ def test_null_with_a_count_is_invalid_where_the_header_says_so_and_stays_as_it_w
 
 @pytest.mark.parametrize(("function", "number"), [("nvmlDeviceGetSupportedMemoryClocks", 3), ("nvmlDeviceGetAccountingPids", 2)])
 def test_null_with_a_count_is_too_small_a_list_where_the_header_calls_a_null_count_alone_invalid(serve: Serve, function: str, number: int) -> None:
-    nvml, handle = serve()
+    nvml, handle = serve(boards.spec(devices=[boards.device(mig__mode_current=FieldValue(0))]))
     assert probe(nvml, function, handle, 1) == (7, number)
     assert probe(nvml, function, handle, 99) == (7, number)
 
@@ -123,7 +123,7 @@ ACCOUNTED = (Accounted(7, 77, 22, 3 << 30, 18228), Accounted(9, 5, 4, (1 << 64) 
 
 
 def accounting(mode: FieldValue, records: FieldValue) -> Any:
-    return boards.spec(devices=[boards.device(accounting__mode=mode, accounting__processes=records)])
+    return boards.spec(devices=[boards.device(accounting__mode=mode, accounting__processes=records, mig__mode_current=FieldValue(0))])
 
 
 def test_the_accounting_buffer_names_its_processes_and_their_figures(serve: Serve) -> None:

@@ -259,7 +259,7 @@ STATS = {
 
 def _accounting_stats(board: Board, gpu: int | None, args: Mapping[str, Any], out: str) -> Said:
     mode = board.field(gpu, "accounting.mode")
-    if mode.code or not mode.value:
+    if mode.code or not mode.value or _in_mig_mode(board, gpu):
         return Said(mode.code or NOT_SUPPORTED)
     listed = board.field(gpu, "accounting.processes")
     if listed.code:
@@ -268,9 +268,16 @@ def _accounting_stats(board: Board, gpu: int | None, args: Mapping[str, Any], ou
     return Said(0, int(getattr(found[-1], STATS[out]))) if found else Said(NOT_FOUND)
 
 
+def _in_mig_mode(board: Board, gpu: int | None) -> bool:
+    mig = board.field(gpu, "mig.mode_current")
+    return not mig.code and bool(mig.value)
+
+
 def _accounting_pids(board: Board, gpu: int | None, _args: Mapping[str, Any], _out: str) -> Said:
     mode, listed = board.field(gpu, "accounting.mode"), board.field(gpu, "accounting.processes")
     off = not mode.code and not mode.value
+    if not listed.code and not off and _in_mig_mode(board, gpu):
+        return Said(NOT_SUPPORTED)
     return listed if listed.code else Said(0, () if off else tuple(process.pid for process in listed.value))
 
 
@@ -282,8 +289,8 @@ HANDLERS: dict[str, tuple[tuple[str, ...], Handler]] = {
     "driver_version": (("system.driver_version",), _one("system.driver_version")),
     "cuda_version": (("system.cuda_version",), _one("system.cuda_version")),
     "gsp_version": (("gsp_firmware.version",), _one("gsp_firmware.version")),
-    "accounting_stats": (("accounting.mode", "accounting.processes"), _accounting_stats),
-    "accounting_pids": (("accounting.mode", "accounting.processes"), _accounting_pids),
+    "accounting_stats": (("accounting.mode", "accounting.processes", "mig.mode_current"), _accounting_stats),
+    "accounting_pids": (("accounting.mode", "accounting.processes", "mig.mode_current"), _accounting_pids),
     "bridge_chip": (("bridge_chip.type", "bridge_chip.firmware"), _members(type="bridge_chip.type", fwVersion="bridge_chip.firmware")),
     "workload_profiles": (
         ("power.workload_profiles.requested", "power.workload_profiles.enforced"),

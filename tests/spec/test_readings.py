@@ -30,9 +30,11 @@ def health(**conditions: str) -> str:
 
 HEALTHY = 2 | 2 << 2 | 2 << 4 | 2 << 6
 """Each of the four conditions told to be absent; nothing is told of the configuration."""
-MISCONFIGURED = ("none", "incorrect_sysguid", "incorrect_chassis_sn", "no_partition", "insufficient_nvlinks", "incompatible_gpu_fw",
-"invalid_location",
-                 "gpu_state_invalid")  # fmt: skip
+MISCONFIGURED = {"none": "None", "incorrect_sysguid": "Incorrect SysGUID", "incorrect_chassis_sn": "Incorrect Chassis SN",
+                 "no_partition": "No Partition", "insufficient_nvlinks": "Insufficient Nvlinks", "incompatible_gpu_fw": "Incompatible GPU FW",
+                 "invalid_location": "Invalid Location", "gpu_state_invalid": "GPU State Invalid"}  # fmt: skip
+UNTOLD = dict.fromkeys((f"fabric/health/{name}" for name in ("summary", "bandwidth", "route_recovery_in_progress", "route_unhealthy",
+                                                            "access_timeout_recovery", "incorrect_configuration")), "N/A")  # fmt: skip
 CASES = [
     Case("G01", OLD, {f"{D}GetTemperature sensorType=0": {"temp": 41},
                       f"{D}GetTemperatureV temperature.version=1 temperature.sensorType=0": {"temperature.temperature": 41},
@@ -96,9 +98,9 @@ CASES = [
     Case("T02", "fabric: {cluster_uuid: 0a0b0c0d010203040506}",
          {V3: {"gpuFabricInfo.clusterUuid": bytes.fromhex("0a0b0c0d010203040506") + bytes(6)}}),
     Case("T03", health(), {V2: {"gpuFabricInfo.cliqueId": 5}, V3: {"gpuFabricInfo.cliqueId": 5}}, {"fabric/cliqueId": "5"}),
-    *(Case("T04", f"fabric: {{clique_id: 1, state: {word}}}", {V3: {"gpuFabricInfo.state": number}}, {"fabric/state": text} if text else {})
-      for word, number, text in (("completed", 3, "Completed"), ("in_progress", 2, "In Progress"), ("not_started", 1, None), ("not_supported", 0,
-      None),
+    *(Case("T04", f"fabric: {{clique_id: 1, state: {word}}}", {V3: {"gpuFabricInfo.state": number}}, {"fabric/state": text})
+      for word, number, text in (("completed", 3, "Completed"), ("in_progress", 2, "In Progress"), ("not_started", 1, "Not Started"),
+      ("not_supported", 0, "N/A"),
                                  ("auto", 3, "Completed"))),
     Case("T04", "fabric: {clique_id: 1}", {V3: {"gpuFabricInfo.state": 3}}),
     Case("T05", health(), {V3: {"gpuFabricInfo.status": 0}}, {"fabric/status": "Success"}),
@@ -110,14 +112,16 @@ CASES = [
           ("T08", "route_unhealthy", 4, 1, "route_unhealthy", ("False", "True")),
           ("T09", "access_timeout_recovery", 6, 1, "access_timeout_recovery", ("False", "True")),
       ) for value, text in zip(("false", "true"), words, strict=True)),
-    *(Case("T10", health(incorrect_configuration=word), {V2: {"gpuFabricInfo.healthMask": HEALTHY | number << 8}})
-      for number, word in enumerate(MISCONFIGURED, 1)),
+    *(Case("T10", health(incorrect_configuration=word), {V2: {"gpuFabricInfo.healthMask": HEALTHY | number << 8}},
+           {"fabric/health/incorrect_configuration": text}) for number, (word, text) in enumerate(MISCONFIGURED.items(), 1)),
     *(Case("T11", f"{FABRIC}{{route_unhealthy: true}}, health_summary: {word}}}", {V3: {"gpuFabricInfo.healthSummary": number}})
       for word, number in (("auto", 2), ("healthy", 1), ("unhealthy", 2), ("limited_capacity", 3), ("not_supported", 0))),
     Case("T12", health(), {V3: {"gpuFabricInfo.healthSummary": 1}}, {"fabric/health/summary": "Healthy"}),
     Case("T12", health(degraded_bandwidth="true"), {V3: {"gpuFabricInfo.healthSummary": 3}}, {"fabric/health/summary": "Limited Capacity"}),
     *(Case("T12", health(**{name: value}), {V3: {"gpuFabricInfo.healthSummary": 2}}, {"fabric/health/summary": "Unhealthy"})
       for name, value in (("route_unhealthy", "true"), ("incorrect_configuration", "no_partition"))),
+    Case("T11", health(route_unhealthy="true")[:-1] + ", health_summary: not_supported}", {}, {"fabric/health/summary": "N/A"}),
+    Case("T13", "fabric: {clique_id: 1, health_mask: 0}", {V3: {"gpuFabricInfo.healthMask": 0}}, UNTOLD),
     Case("T12", "fabric: {clique_id: 1, health_mask: 0}", {V3: {"gpuFabricInfo.healthSummary": 0}}),
     Case("T13", f"{FABRIC}{{degraded_bandwidth: true}}, health_mask: {HEALTHY}}}", {V3: {"gpuFabricInfo.healthMask": HEALTHY,
          "gpuFabricInfo.healthSummary": 1}}),
