@@ -138,6 +138,27 @@ def test_the_accounting_buffer_names_its_processes_and_their_figures(serve: Serv
     assert (running["stats.isRunning"], running["stats.time"], running["stats.maxMemoryUsage"]) == (1, 0, (1 << 64) - 1)
 
 
+@pytest.mark.spec("R06")
+def test_a_board_in_mig_mode_has_no_records_and_one_that_accounts_for_none_an_empty_list(serve: Serve) -> None:
+    for mode, mig, listed, asked in ((1, 1, 3, 3), (0, 1, 0, 3), (1, 0, 7, 0)):
+        board = boards.device(accounting__mode=FieldValue(mode), accounting__processes=FieldValue(ACCOUNTED[:2]), mig__mode_current=FieldValue(mig))
+        nvml, handle = serve(boards.spec(devices=[board]))
+        count = nvml.ffi.new("unsigned int *")
+        assert nvml.library.nvmlDeviceGetAccountingPids(nvml.ffi.cast("nvmlDevice_t", handle), count, nvml.ffi.NULL) == listed
+        assert nvml.call("nvmlDeviceGetAccountingStats", handle, {"pid": 7}).code == asked
+
+
+@pytest.mark.spec("L26")
+def test_retired_pages_are_counted_by_field_ids_whether_or_not_their_addresses_are_known(serve: Serve) -> None:
+    def answers(single: FieldValue, double: FieldValue) -> list[Any]:
+        nvml, handle = serve(boards.spec(devices=[boards.device(retired_pages__single_bit=single, retired_pages__double_bit=double)]))
+        found = nvml.field_values(handle, [(29, 0), (30, 0)])
+        return [(answer.value, answer.value_type) if answer.code == 0 else answer.code for answer in found]
+
+    assert answers(FieldValue(Pages(3, (1, 2, 3))), FieldValue(Pages(5, ()))) == [(3, 1), (5, 1)]
+    assert answers(FieldValue(status=4), FieldValue(status=3)) == [4, 3]
+
+
 @pytest.mark.spec("R05", "R06")
 def test_of_two_records_of_a_process_the_later_stands_and_one_without_a_record_is_not_found(serve: Serve) -> None:
     nvml, handle = serve(accounting(FieldValue(1), FieldValue(ACCOUNTED)))

@@ -128,7 +128,7 @@ def node(smi_binary: Callable[[int], Path], library_path: Path, tmp_path: Path) 
     return make
 
 
-@pytest.mark.spec("F04", "I12", "I13", "I14", "I15", "I26")
+@pytest.mark.spec("F04", "I12", "I13", "I14", "I15", "I26", "Z12", "Z22")
 @pytest.mark.parametrize("branch", BRANCHES)
 def test_a_write_says_what_the_binary_says_and_a_second_process_reads_it(node: Callable[..., Node], branch: int) -> None:
     on = node(branch)
