@@ -10,8 +10,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from harness.cli import guard
 from harness.stages import compile as compiling
+from harness.stages.render import serving as writing
 from harness.stores import profiles
+from harness.stores.workspace import Workspace
 from mocklib.binding import Nvml
 from mocklib.spec import ImageSpec, Slot
 from tests.spec import serving, shipped
@@ -156,3 +159,51 @@ def test_what_is_set_of_a_board_that_is_shipped_is_read_back_on_it_alone_until_i
             assert others is None or read(0) == others, board
             assert nvml.slot(nvml.device(last), RESET, "reset").code == 0
             assert read(last) == before, board
+
+
+SMOOTHING, FAN = f"{D}PowerSmoothingSetState state.state=", f"{D}SetFanSpeed_v2 fan=1 speed="
+OVERRIDES: list[tuple[tuple[str, ...], str, str, tuple[tuple[str, Any], ...]]] = [
+    (("H01", "H02", "H04", "H05", "H08", "H09", "H11"), H100, "fan={count: 2, speed_percent: '40', max_speed_rpm: 5000, min_speed_percent: 30}", (
+        (f"{D}GetNumFans", {"numFans": 2}), (f"{D}GetFanSpeed_v2 fan=1", {"speed": 40}), (f"{FAN}29", 2), (f"{FAN}70", 0),
+        (f"{D}GetFanSpeed_v2 fan=1", {"speed": 70}), (f"{D}GetFanSpeedRPM fanSpeed.fan=1", {"fanSpeed.speed": 3500}),
+        (f"{D}GetFanControlPolicy_v2 fan=1", {"policy": 1}), (f"{D}GetFanSpeed", {"speed": 40}), (f"{D}SetDefaultFanSpeed_v2 fan=1", 0),
+        (f"{D}GetFanSpeed_v2 fan=1", {"speed": 40}))),
+    (("F12", "F16", "F17"), H100,
+     "power.workload_power_profiles={supported: [{id: 0, priority: 1, conflicts: [1]}, {id: 1, priority: 2}], requested: [0, 1, 9]}", (
+        (f"{D}WorkloadPowerProfileGetCurrentProfiles", {"currentProfiles.requestedProfilesMask.mask": [3, *[0] * 7],
+                                                        "currentProfiles.enforcedProfilesMask.mask": [1, *[0] * 7]}),)),
+    # the capture of this board says Insufficient Permissions of the whole block
+    (("F20", "F21", "F22", "F23", "F26", "F27"), B200,
+     "power.smoothing={state: enabled, active_profile: 1, profiles: {1: {percent_tmp_floor: 50}}}", (
+        ("field 251", 1), ("field 264", 1), ("field 260 1", 50.0), ("field 254", 1000.0), ("field 255", 500.0), (f"{SMOOTHING}0", 0),
+        ("field 255", 0.0), (f"{D}PowerSmoothingActivatePresetProfile profile.profileId=5", 2), (f"{SMOOTHING}1", 0), ("field 255", 500.0))),
+    (("I17",), H100, "clocks.offsets.graphics={min_mhz: -10, max_mhz: 10}", (
+        (f"{D}SetGpcClkVfOffset offset=5", 0), (f"{D}GetGpcClkVfOffset", {"offset": 5}), (f"{D}SetGpcClkVfOffset offset=11", 2))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("board", "key", "steps"), [pytest.param(*case, id=case[1].split("=")[0], marks=pytest.mark.spec(*rows))
+                                                     for rows, *case in OVERRIDES])  # fmt: skip
+def test_what_no_capture_shows_is_there_on_a_board_that_is_shipped_once_it_is_given(
+    node: Node, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, board: str, key: str, steps: tuple[tuple[str, Any], ...]
+):
+    """`nvparity ctl set` on GPU 1, and on it alone until the reset."""
+    path, held, nvml = tmp_path / "node.yaml", tmp_path / "state", node.served.nvml
+    path.write_bytes((repository / "profiles" / f"{board}.yaml").read_bytes())
+    monkeypatch.setenv("NVPARITY_IMAGE", str(tmp_path / "node.nvpimg"))
+    monkeypatch.setenv("MOCK_NVML_STATE", str(held))
+    writing.write_image(path, Workspace(repository), tmp_path / "node.nvpimg")
+    ctl = ["ctl", "--config", str(path), "--state", str(held)]
+    assert guard.run([*ctl, "set", key, "--gpu", "1"]) == 0
+    assert nvml.init() == 0
+    try:
+        asked, wanted = steps[0]
+        untouched = serving.answer(nvml, asked, wanted)
+        for asked, wanted in steps:
+            assert serving.answer(nvml, asked, wanted, 1) == wanted, asked
+        asked, wanted = steps[0]
+        assert serving.answer(nvml, asked, wanted) == untouched != wanted
+        assert guard.run([*ctl, "reset"]) == 0
+        assert serving.answer(nvml, asked, wanted, 1) == untouched
+    finally:
+        nvml.shutdown()

@@ -31,7 +31,9 @@ def device(base: Device, tree: Tree, overridden: tuple[str, ...]) -> Device:
                 del values[follower]
             else:
                 values[follower] = value
-    return Device(values, made.states, made.state, made.answers)
+    ended = {state for key in overridden for state in _STATES if key.startswith(_STATES[state]) and made.values.get(key) is not None}
+    states = {key: state for key, state in made.states.items() if key in overridden or key not in ended}
+    return Device(values, states, made.state, made.answers)
 
 
 def overridden(*buckets: Tree) -> tuple[str, ...]:
@@ -71,3 +73,5 @@ _FOLLOWERS: Mapping[str, tuple[tuple[str, Follow], ...]] = {
        for scope in ("volatile", "aggregate") for part in ("parity", "secded")},
 }  # fmt: skip
 """Key -> the keys that follow it, and how."""
+_STATES: Mapping[str, str] = {"power.smoothing.enabled": "power.smoothing."}
+"""State of a whole feature that a capture says is refused -> the keys each of which, once it is given a value, ends that (ledger F20)."""

@@ -8,6 +8,7 @@ import pytest
 
 from harness.stages.overriding import following, merging
 from harness.stores.profiles import Device
+from harness.words.state import State
 
 BASE = Device(
     {
@@ -51,3 +52,17 @@ def test_what_is_worked_out_from_the_overridden_is_worked_out_again() -> None:
 def test_a_follower_that_the_board_has_not_is_none() -> None:
     assert "power.instant_draw_mw" not in over({"power": {"current_draw_mw": 5}})
     assert over({"thermal": None}).keys() & {"thermal.temperature_gpu_c", "thermal.tlimit.margin_c"} == set()
+
+
+REFUSED = "power.smoothing.enabled"
+
+
+@pytest.mark.parametrize(("bucket", "refused"), [
+    ({"power": {"smoothing": {"state": "enabled"}}}, False), ({"power": {"smoothing": {"profiles": {1: {"percent_tmp_floor": 5}}}}}, False),
+    ({"power": {"smoothing": {"state": None}}}, True), ({"power": {"current_draw_mw": 5}}, True),
+    ({"power": {"smoothing": {"state": "enabled"}}, "states": {REFUSED: "no_permission"}}, True),
+])  # fmt: skip
+def test_a_feature_that_is_refused_is_there_once_one_of_its_keys_is_given(bucket: dict[Any, Any], refused: bool) -> None:
+    base = Device(BASE.values, {REFUSED: State.NO_PERMISSION, "serial": State.NOT_SUPPORTED})
+    made = following.device(base, merging.laid_over(base, (bucket,)), following.overridden(bucket))
+    assert made.states == {"serial": State.NOT_SUPPORTED, **({REFUSED: State.NO_PERMISSION} if refused else {})}
