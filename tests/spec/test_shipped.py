@@ -182,8 +182,10 @@ OVERRIDES: list[tuple[tuple[str, ...], str, str, tuple[tuple[str, Any], ...]]] =
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("board", "key", "steps"), [pytest.param(*case, id=case[1].split("=")[0], marks=pytest.mark.spec(*rows))
-                                                     for rows, *case in OVERRIDES])  # fmt: skip
+@pytest.mark.parametrize(
+    ("board", "key", "steps"),
+    [pytest.param(board, key, steps, id=key.split("=")[0], marks=pytest.mark.spec(*rows)) for rows, board, key, steps in OVERRIDES],
+)
 def test_what_no_capture_shows_is_there_on_a_board_that_is_shipped_once_it_is_given(
     node: Node, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, board: str, key: str, steps: tuple[tuple[str, Any], ...]
 ):
