@@ -141,6 +141,7 @@ const struct nvp_image *nvp_image_default(void)
     image->devices = (struct nvp_table){(uint32_t)tables, count};
     image->device_count = count;
     image->size = size;
+    image->crc = nvp_image_crc(bytes, size); /* what is patched is another image: a state is of one of them */
     mprotect(bytes, size, PROT_READ);
     return image;
 }

@@ -185,10 +185,18 @@ static const char *sound_devices(const struct nvp_image *image)
     return NULL;
 }
 
+/* The checksum of an image: over all of it, its own place as zeros. */
+uint32_t nvp_image_crc(const unsigned char *bytes, uint64_t size)
+{
+    static const unsigned char zero[sizeof(uint32_t)];
+    const size_t place = offsetof(struct nvp_image, crc);
+    const uint32_t crc = nvp_crc32(nvp_crc32(0, bytes, place), zero, sizeof zero);
+    return nvp_crc32(crc, bytes + place + sizeof zero, size - place - sizeof zero);
+}
+
 /* What is wrong with an image, or NULL.  Each check leans on those before it alone. */
 const char *nvp_image_fault(const unsigned char *bytes, uint64_t size)
 {
-    static const unsigned char zero[4];
     const struct nvp_image *image = (const void *)bytes;
     if (size < sizeof *image)
         return "it is too short to be an image";
@@ -198,10 +206,7 @@ const char *nvp_image_fault(const unsigned char *bytes, uint64_t size)
         return "it was compiled for another version of this library";
     if (image->size != size)
         return "it is truncated or longer than it says";
-    const size_t place = offsetof(struct nvp_image, crc);
-    uint32_t crc = nvp_crc32(0, bytes, place);
-    crc = nvp_crc32(crc, zero, sizeof zero);
-    if (nvp_crc32(crc, bytes + place + sizeof zero, size - place - sizeof zero) != image->crc)
+    if (nvp_image_crc(bytes, size) != image->crc)
         return "its checksum is wrong";
     if (image->device_count > NVP_MAX_DEVICES || image->devices.count != image->device_count || image->gates.count != NVP_FUNCTION_COUNT ||
         image->programs.count != NVP_PROGRAM_COUNT)

@@ -176,6 +176,16 @@ def test_the_default_claims_the_driver_asked_for(nvml: Nvml, monkeypatch: pytest
 
 
 @pytest.mark.spec("A05")
+def test_a_state_of_another_default_is_not_taken_for_one_of_this(nvml: Nvml, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MOCK_NVML_STATE", str(tmp_path / "state"))
+    for driver in ("535.54.03", "550.54.14", "535.54.03"):
+        monkeypatch.setenv("MOCK_NVML_DRIVER_VERSION", driver)
+        assert nvml.init() == 0
+        assert nvml.call("nvmlSystemGetDriverVersion").out["version"] == driver
+        nvml.shutdown()
+
+
+@pytest.mark.spec("A05")
 @pytest.mark.parametrize("asked", ["latest", "9" * 100, "../x", "550 "])
 def test_a_driver_version_that_is_none_is_not_claimed(nvml: Nvml, monkeypatch: pytest.MonkeyPatch, asked: str) -> None:
     monkeypatch.setenv("MOCK_NVML_DRIVER_VERSION", asked)
