@@ -150,18 +150,22 @@ class Nvml:
     def slot(self, device: int | None, number: int, shape: str, key: int = 0) -> Answer:
         """Call slot ``number`` of the private table; ``shape`` as in the image (mocklib.spec.SHAPES); what it wrote stands under ``value``.
 
-        ``key`` is the second argument of a keyed slot, the index of a handle slot.  A slot that takes a list of GPUs is given the one, and answers
+        ``key`` is the id of a field value, the index of a handle slot.  A slot that takes a list of GPUs is given the one, and answers
         the code of that GPU.
         """
         entry = self._slot_entry(number)
         if entry is None:
             return Answer(FUNCTION_NOT_FOUND, missing=True)
         handle = self.ffi.cast("void *", device or 0)
-        if shape in {"u32", "i32", "keyed"}:
+        if shape in {"u32", "i32"}:
             out = self.ffi.new("int *" if shape == "i32" else "unsigned int *")
-            middle = self.ffi.cast("void *", key) if shape == "keyed" else self.ffi.cast("void *", out)
-            code = int(entry(handle, middle, self.ffi.cast("void *", out)))
+            code = int(entry(handle, self.ffi.cast("void *", out), self.ffi.NULL))
             return Answer(code, {} if code else {"value": int(out[0])})
+        if shape == "field_values":
+            value = self.ffi.new("nvmlFieldValue_t *")
+            value.fieldId, value.scopeId = key, 0
+            code = int(entry(handle, self.ffi.cast("void *", 1), self.ffi.cast("void *", value))) or int(value.nvmlReturn)
+            return Answer(code, {} if code else {"value": int(value.value.uiVal)})
         if shape == "string":
             text = self.ffi.new("char[]", TEXT_SIZE)
             code = int(entry(handle, self.ffi.cast("void *", text), self.ffi.NULL))

@@ -158,7 +158,9 @@ def _slots(driver: Driver) -> list[Slot]:
         if slot.shape in FIELDLESS:
             slots.append(Slot(slot.number, slot.shape))
             continue
-        slots.extend(Slot(slot.number, slot.shape, field, key) for key, field in serving.slot_fields().get(name, ()))
+        field = serving.slot_fields().get(name)
+        if field is not None:
+            slots.append(Slot(slot.number, slot.shape, field, slot.key))
     return slots
 
 

@@ -26,6 +26,9 @@ DUTY_CYCLE = 0.05
 """Share of a link's bandwidth that is used where the profile does not say (ledger S13)."""
 PACKET_BYTES = 86
 """Bytes of a packet of NVLink 5 (ledger S15)."""
+LANES = {"pascal": 8, "volta": 8, "turing": 8, "ampere": 4}
+"""Lanes of a link by the architecture: as many as nvidia-smi asks the errors of where nobody tells it how many there are; of newer boards than Ampere it
+asks 4, too, which is the oldest number it has for them."""
 MEGABYTE = 1_000_000
 """``bandwidth_per_link_mbps`` is in MB/s: nvidia-smi prints a thousandth of it as GB/s (captures of A100 and H100 boards)."""
 THRESHOLD, LEAST, UNIT_50_US = 1000, 1, 1
@@ -163,6 +166,7 @@ DERIVATIONS: Mapping[str, Callable[[Values, States], FieldValue]] = {
     "nvlink_injected": _of_links(lambda values: _millionths(float(values.get("nvlink_error.rate") or 0))),
     "nvlink_error_links": _of_links(_error_links),
     "nvlink_cleared": _cleared,
+    "nvlink_lanes": _of_links(lambda values: LANES.get(str(values.get("architecture")))),
     "nvlink_nvle": _of_links(lambda values: int(bool(values.get("nvlink.nvle_enabled")))),
     "nvlink_firmware": _firmware,
     "nvlink_bw_mode": _bw(lambda found: found.mode),

@@ -122,7 +122,7 @@ def _states(document: Queried, root: Element, driver: Driver) -> dict[str, tuple
 def _told_apart(row: str, measured: Driver, states: Mapping[str, tuple[State | None, ...]]) -> bool:
     """Whether ``row`` and another that ``measured`` prints from the same entry of its table show different states: this driver asks elsewhere."""
     route = measured.routes[row]
-    same = [other for other, known in measured.routes.items() if (known.kind, known.target, known.key) == ("slot", route.target, route.key)]
+    same = [other for other, known in measured.routes.items() if (known.kind, known.target) == ("slot", route.target)]
     return route.kind == "slot" and len({states[other] for other in same if other in states}) > 1
 
 
@@ -130,8 +130,8 @@ def _unprinted(driver: Driver, measured: Driver, states: Mapping[str, tuple[Stat
     """Slots of rows that the capture shows and the measured binary never prints, where that binary's table has nothing else in their place."""
     own = {row for row in states if row in driver.routes and (row not in measured.routes or _told_apart(row, measured, states))}
     asked = {driver.routes[row].target for row in own if driver.routes[row].kind == "slot"}
-    taken = {slot.number for slot in measured.slots.values()}
-    return {name: slot for name, slot in driver.slots.items() if name in asked - measured.slots.keys() and slot.number not in taken}
+    taken = {(slot.number, slot.key) for slot in measured.slots.values()}
+    return {name: slot for name, slot in driver.slots.items() if name in asked - measured.slots.keys() and (slot.number, slot.key) not in taken}
 
 
 def _of_branch(spec: dict[str, Any], driver: Driver, tree: DriverTree, states: Mapping[str, tuple[State | None, ...]]) -> Driver:
@@ -144,7 +144,7 @@ def _of_branch(spec: dict[str, Any], driver: Driver, tree: DriverTree, states: M
         return driver
     beside = _unprinted(driver, measured, states)
     slots: dict[str, Any] = {name: None for name in driver.slots if name not in {**measured.slots, **beside}}
-    slots |= {name: {"number": slot.number, "shape": slot.shape} for name, slot in measured.slots.items() if driver.slots.get(name) != slot}
+    slots |= {name: slot.mapping() for name, slot in measured.slots.items() if driver.slots.get(name) != slot}
     spec["binary"] = tree.nodes[measured.node].spec["binary"]
     if slots:
         spec["slots"] = slots
@@ -201,8 +201,8 @@ def _carry(spec: dict[str, Any], row: str, driver: Driver, donor: Driver) -> Non
         spec.setdefault("field_ids", {})[route.target] = donor.field_ids[route.target]
     if route.kind == "slot" and route.target not in driver.slots:
         slot = donor.slots[route.target]
-        if all(known.number != slot.number for known in driver.slots.values()):
-            spec.setdefault("slots", {})[route.target] = {"number": slot.number, "shape": slot.shape}
+        if all((known.number, known.key) != (slot.number, slot.key) for known in driver.slots.values()):
+            spec.setdefault("slots", {})[route.target] = slot.mapping()
 
 
 def _same(one: Route, other: Route | None) -> bool:
@@ -215,7 +215,7 @@ def _route(route: Route) -> dict[str, Any]:
     made: dict[str, Any] = {route.kind: list(route.operands) if route.operands else route.target}
     if route.args:
         made["args"] = dict(route.args)
-    for name in ("out", "scope", "key", "supported", "text", "why"):
+    for name in ("out", "scope", "supported", "text", "why"):
         value = getattr(route, name)
         if value not in ("", 0, None, False):
             made[name] = value

@@ -34,10 +34,15 @@ _NODE_KEYS = frozenset(("format", "version", "parent", "seen", "only_seen", "bin
 
 @dataclass(frozen=True)
 class SlotDef:
-    """One entry of the private table: its number and the shape of its call."""
+    """One entry of the private table: its number, the shape of its call, and of one of field values the id there."""
 
     number: int
     shape: str
+    key: int = 0
+
+    def mapping(self) -> dict[str, Any]:
+        """As a node's file has it."""
+        return {"number": self.number, "shape": self.shape, **({"key": self.key} if self.key else {})}
 
 
 @dataclass(frozen=True)
@@ -285,7 +290,10 @@ def _text_seen(node: Node) -> bool:
 def _slot(name: str, spec: Any, where: str) -> SlotDef:
     if not isinstance(spec, dict) or spec.get("shape") not in SHAPES or not isinstance(spec.get("number"), int):
         raise InputError(f"{where}: slot {name!r} is {{number, shape}} with a shape of {', '.join(SHAPES)}")
-    return SlotDef(spec["number"], spec["shape"])
+    key = spec.get("key", 0)
+    if not isinstance(key, int) or (key != 0) != (spec["shape"] == "field_values"):
+        raise InputError(f"{where}: slot {name!r}: field_values takes a key, the id of an entry; other shapes take none")
+    return SlotDef(spec["number"], spec["shape"], key)
 
 
 def _list(name: str, way: Any, where: str) -> str:

@@ -14,7 +14,7 @@ ROUTE_KINDS = ("call", "fieldvalue", "slot", "member", "literal", "clock", "sum"
 BASES = ("public", "field", "slot", "assumed", "literal")
 _BASIS = {"call": "public", "fieldvalue": "field", "slot": "slot", "member": "public", "literal": "literal", "clock": "public", "sum": "public",
           "difference": "public", "all": "public"}  # fmt: skip
-_ROUTE_KEYS = frozenset(("args", "out", "scope", "key", "bits", "supported", "gate", "text", "room", "overflow", "refusal", "refusals",
+_ROUTE_KEYS = frozenset(("args", "out", "scope", "bits", "supported", "gate", "text", "room", "overflow", "refusal", "refusals",
                          "ignored", "summary", "moving", "basis", "why"))  # fmt: skip
 SUMMARIES = ("duration", "count", "max", "min", "avg")
 
@@ -32,7 +32,6 @@ class Route:
     args     the function's other arguments by header name: a number, or ``$name`` of the enclosing list's entry
     out      the out parameter, or ``parameter.member`` of a struct
     scope    scope id of a field value
-    key      second argument of a keyed slot
     bits     (lowest bit, width) of the reading inside the integer that comes back
     supported  function whose mask must have the bit, else the reading is not supported; where it is refused, its code is the reading
     gate     (row, value): unless that row answers that value, nvidia-smi prints not supported without asking; a gate that the same call
@@ -56,7 +55,6 @@ class Route:
     args: tuple[tuple[str, int | str], ...] = ()
     out: str = ""
     scope: int = 0
-    key: int | None = None
     bits: tuple[int, int] | None = None
     supported: str = ""
     gate: tuple[str, int] | None = None
@@ -76,7 +74,6 @@ class Route:
         """The route as text: kind and target with arguments, and what is taken of the answer."""
         inside = [f"{name}={value}" for name, value in self.args]
         inside += [f"scope={self.scope}"] if self.scope else []
-        inside += [f"key={self.key}"] if self.key is not None else []
         inside += list(self.operands)
         return f"{self.kind} {self.target}({', '.join(inside)})" + (f" {self.out}" if self.out else "")
 
@@ -140,7 +137,6 @@ def parse_route(spec: Any, where: str) -> Route:
         args=tuple((str(name), value) for name, value in spec.get("args", {}).items()),
         out=str(spec.get("out", "")),
         scope=int(spec.get("scope", 0)),
-        key=None if spec.get("key") is None else int(spec["key"]),
         bits=None if bits is None else (int(bits[0]), int(bits[1])),
         supported=str(spec.get("supported", "")),
         gate=None if gate is None else (str(gate[0]), int(gate[1])),

@@ -35,9 +35,9 @@ def fieldvalues() -> Mapping[str, FieldAnswer]:
 
 
 @functools.cache
-def slot_fields() -> Mapping[str, tuple[tuple[int, str], ...]]:
-    """Slot name -> (second argument of a keyed slot or 0, field)."""
-    return {name: tuple(spec.items()) if isinstance(spec, dict) else ((0, spec),) for name, spec in _table()["slots"].items()}
+def slot_fields() -> Mapping[str, str]:
+    """Slot name -> field."""
+    return {str(name): str(field) for name, field in _table()["slots"].items()}
 
 
 @functools.cache

@@ -43,21 +43,23 @@
 #define NVP_SHAPE_I32 1
 #define NVP_SHAPE_STRING 2
 #define NVP_SHAPE_PROCESSES 3
-#define NVP_SHAPE_KEYED 4
+#define NVP_SHAPE_FIELD_VALUES 4
 #define NVP_SHAPE_PROCESSES_UNPROTECTED 5
 #define NVP_SHAPE_PROCESS_SAMPLES 6
 #define NVP_SHAPE_PROCESS_SAMPLES_FOUR 7
-#define NVP_SHAPE_HANDLE 8 /* from here on a slot has no field */
-#define NVP_SHAPE_OK 9
-#define NVP_SHAPE_PCI_ADDRESS 10
-#define NVP_SHAPE_TOPOLOGY_PAIR 11
-#define NVP_SHAPE_ZERO_FIRST 12
-#define NVP_SHAPE_ZERO_SECOND 13
-#define NVP_SHAPE_ZERO_THIRD 14
-#define NVP_SHAPE_RESET 15
-#define NVP_SHAPE_RESET_LIST 16
-#define NVP_SHAPE_PERSISTENCE 17
-#define NVP_SHAPE_COUNT 18
+#define NVP_SHAPE_LANE_ERRORS 8
+#define NVP_SHAPE_LANE_CORRECTIONS 9
+#define NVP_SHAPE_HANDLE 10 /* from here on a slot has no field */
+#define NVP_SHAPE_OK 11
+#define NVP_SHAPE_PCI_ADDRESS 12
+#define NVP_SHAPE_TOPOLOGY_PAIR 13
+#define NVP_SHAPE_ZERO_FIRST 14
+#define NVP_SHAPE_ZERO_SECOND 15
+#define NVP_SHAPE_ZERO_THIRD 16
+#define NVP_SHAPE_RESET 17
+#define NVP_SHAPE_RESET_LIST 18
+#define NVP_SHAPE_PERSISTENCE 19
+#define NVP_SHAPE_COUNT 20
 
 #define NVP_ENTRY_V1 0
 #define NVP_ENTRY_V2 1
@@ -218,7 +220,7 @@ struct nvp_link_id {
     uint32_t reserved;
 };
 
-/* One row of the private table.  key: second argument of a keyed slot.  Sorted by number, then key. */
+/* One row of the private table.  key: the id of an entry of a list of field values.  Sorted by number, then key. */
 struct nvp_slot {
     uint16_t number;
     uint8_t shape;

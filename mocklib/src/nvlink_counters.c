@@ -85,6 +85,32 @@ nvmlReturn_t nvp_h_link_utilization(const struct nvp_device *device, unsigned in
     return code;
 }
 
+/* As many lanes as any nvidia-smi measured asks for. */
+#define MOST_LANES 8
+/* The count of a correction has 31 bits; the upper one says that it ran over. */
+#define CORRECTIONS_OVER 0x80000000U
+
+/* nvidia-smi nvlink -ec: the errors of a link, lane by lane; together they are what the link counts.  An entry has 64 bits; of corrections the lower half
+ * is the count. */
+nvmlReturn_t nvp_slot_lanes(const struct nvp_device *device, unsigned int number, size_t lanes, void *entries, bool corrections)
+{
+    uint64_t errors = 0, used = lanes, counts[MOST_LANES] = {0};
+    if (lanes == 0 || lanes > MOST_LANES || entries == NULL)
+        return NVML_ERROR_INVALID_ARGUMENT;
+    const nvmlReturn_t code = errors_of(device, number, &errors);
+    if (code != NVML_SUCCESS)
+        return code;
+    if (nvp_number(device, NVP_F_nvlink_lanes, &used) != NVML_SUCCESS || used == 0 || used > lanes)
+        used = lanes;
+    for (uint64_t lane = 0; lane < used; lane++) {
+        counts[lane] = errors / used + (lane < errors % used);
+        if (corrections && counts[lane] >= CORRECTIONS_OVER)
+            counts[lane] = UINT32_MAX;
+    }
+    memcpy(entries, counts, lanes * sizeof counts[0]);
+    return NVML_SUCCESS;
+}
+
 /* ---- field ids of a link ---- */
 
 static nvmlReturn_t of_one(const struct nvp_device *device, const struct nvp_link_id *row, unsigned int number, uint64_t base, uint64_t *value)

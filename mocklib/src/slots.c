@@ -1,9 +1,12 @@
 /* The private table that nvidia-smi asks for by its id; which slot means what is data of the image, chosen by the driver a profile claims. */
 #include "nvp_slots.h"
 
+#include <limits.h>
+
 nvmlReturn_t nvp_slot_processes(const struct nvp_device *device, unsigned int id, unsigned int *count, void *items);
 nvmlReturn_t nvp_slot_processes_unprotected(const struct nvp_device *device, unsigned int id, unsigned int *count, void *items);
 nvmlReturn_t nvp_slot_topology_pair(const char *one, const char *other, uint32_t *path);
+nvmlReturn_t nvp_slot_lanes(const struct nvp_device *device, unsigned int number, size_t lanes, void *entries, bool corrections);
 nvmlReturn_t nvp_slot_samples(const struct nvp_device *device, unsigned int id, unsigned int *count, void *items, bool four);
 
 /* 6c3efec4-8fc9-4e6c-a327-ee696e12f7c4, its first three groups little-endian: the only id asked for by any nvidia-smi measured. */
@@ -17,12 +20,12 @@ nvmlReturn_t nvp_h_export_table(void **table, const void *id)
     return NVML_SUCCESS;
 }
 
-/* The row of a slot; a keyed slot has one for each key. */
-static const struct nvp_slot *row_of(unsigned int number, const void *second)
+/* The first row of a slot; one of field values has a row for each id. */
+static const struct nvp_slot *row_of(unsigned int number)
 {
     const struct nvp_slot *rows = (const void *)((const unsigned char *)nvp_image + nvp_image->slots.offset);
     for (unsigned int i = 0; i < nvp_image->slots.count; i++)
-        if (rows[i].number == number && (rows[i].shape != NVP_SHAPE_KEYED || rows[i].key == (uint32_t)(uintptr_t)second))
+        if (rows[i].number == number)
             return &rows[i];
     return NULL;
 }
@@ -36,6 +39,30 @@ static nvmlReturn_t write_word(const struct nvp_device *device, unsigned int fie
     if (code == NVML_SUCCESS)
         *out = (uint32_t)value;
     return code;
+}
+
+/* Entries as those of nvmlDeviceGetFieldValues, with ids of the private table: the call succeeds, each carries its own code. */
+static nvmlReturn_t field_values(const struct nvp_device *device, const struct nvp_slot *row, uintptr_t count, nvmlFieldValue_t *values)
+{
+    const struct nvp_slot *const end = (const struct nvp_slot *)(const void *)((const unsigned char *)nvp_image + nvp_image->slots.offset) + nvp_image->slots.count;
+    if (count == 0 || count > INT_MAX || values == NULL)
+        return NVML_ERROR_INVALID_ARGUMENT;
+    for (uintptr_t i = 0; i < count; i++) {
+        const struct nvp_slot *found = row;
+        uint64_t value = 0;
+        while (found < end && found->number == row->number && found->key != values[i].fieldId)
+            found++;
+        const bool known = found < end && found->number == row->number;
+        values[i].timestamp = (long long)(nvp_now_ns() / 1000);
+        values[i].latencyUsec = 0;
+        values[i].nvmlReturn = known ? nvp_number(device, found->field, &value) : NVML_ERROR_NOT_SUPPORTED;
+        if (values[i].nvmlReturn != NVML_SUCCESS)
+            continue;
+        values[i].valueType = NVML_VALUE_TYPE_UNSIGNED_INT;
+        memset(&values[i].value, 0, sizeof values[i].value);
+        values[i].value.uiVal = (unsigned int)value;
+    }
+    return NVML_SUCCESS;
 }
 
 /* Part numbers and firmware versions: nvidia-smi hands a buffer without its length; 64 bytes is what nvml.h gives the longest of them
@@ -105,8 +132,11 @@ static nvmlReturn_t answer_of(const struct nvp_device *device, const struct nvp_
     case NVP_SHAPE_U32:
     case NVP_SHAPE_I32:
         return write_word(device, row->field, second);
-    case NVP_SHAPE_KEYED:
-        return write_word(device, row->field, third);
+    case NVP_SHAPE_FIELD_VALUES:
+        return field_values(device, row, (uintptr_t)second, third);
+    case NVP_SHAPE_LANE_ERRORS: /* (device, link, lanes, lanes, entries) */
+    case NVP_SHAPE_LANE_CORRECTIONS:
+        return nvp_slot_lanes(device, (unsigned int)(uintptr_t)second, (size_t)(uintptr_t)third, given[4], row->shape == NVP_SHAPE_LANE_CORRECTIONS);
     case NVP_SHAPE_STRING:
         return second ? nvp_string(device, row->field, second, SLOT_TEXT_SIZE) : NVML_ERROR_INVALID_ARGUMENT;
     case NVP_SHAPE_PROCESSES:
@@ -153,7 +183,7 @@ nvmlReturn_t nvp_slot_call(unsigned int number, void *const given[NVP_SLOT_ARGUM
 {
     nvmlReturn_t code = NVML_ERROR_UNINITIALIZED;
     if (nvp_initialised()) {
-        const struct nvp_slot *row = row_of(number, given[1]);
+        const struct nvp_slot *row = row_of(number);
         code = row ? answer(row, given) : NVML_ERROR_NOT_SUPPORTED;
     }
     if (NVP_UNLIKELY(nvp_tracing))

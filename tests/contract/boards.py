@@ -64,7 +64,7 @@ def spec(count: int = 1, /, **given: Any) -> ImageSpec:
         "slots": [
             Slot(26, "ok"),
             Slot(81, "handle"),
-            Slot(165, "keyed", "relaxed_ordering_mode", 1),
+            Slot(165, "field_values", "relaxed_ordering_mode", 1),
             Slot(230, "u32", "pcie.host_max_link_gen"),
             Slot(231, "string", "gpu_part_number"),
             Slot(240, "i32", "thermal.tlimit.margin_c"),

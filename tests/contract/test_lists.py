@@ -283,8 +283,8 @@ def test_slots_write_what_their_row_says_and_nothing_without_a_row(serve: Serve)
     assert nvml.slot(handle, 230, "u32").out["value"] == values["pcie.host_max_link_gen"].value
     assert nvml.slot(handle, 240, "i32").out["value"] == values["thermal.tlimit.margin_c"].value
     assert nvml.slot(handle, 231, "string").out["value"] == values["gpu_part_number"].value
-    assert nvml.slot(handle, 165, "keyed", 1).out["value"] == values["relaxed_ordering_mode"].value
-    assert nvml.slot(handle, 165, "keyed", 2).code == 3
+    assert nvml.slot(handle, 165, "field_values", 1).out["value"] == values["relaxed_ordering_mode"].value
+    assert nvml.slot(handle, 165, "field_values", 2).code == 3
     assert nvml.slot(None, 26, "ok").code == 0
     assert nvml.slot(None, 81, "handle", 0).out["value"] == handle
     assert nvml.slot(None, 81, "handle", 7).code == 2

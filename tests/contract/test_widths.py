@@ -41,9 +41,8 @@ def places() -> Iterator[tuple[str, int]]:
     for answer in serving.fieldvalues().values():
         for _, field in answer.scopes:
             yield field, VALUE_BITS[answer.value_type]
-    for pairs in serving.slot_fields().values():
-        for _, field in pairs:
-            yield field, SLOT_BITS
+    for field in serving.slot_fields().values():
+        yield field, SLOT_BITS
 
 
 @functools.cache

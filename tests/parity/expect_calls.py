@@ -115,7 +115,7 @@ class Board:
     def slot(self, gpu: int, number: int, key: int | None) -> Said:
         """One entry of the private table."""
         for row in self.spec.slots:
-            if row.number == number and (row.shape != "keyed" or row.key == key):
+            if row.number == number and (row.shape != "field_values" or row.key == key):
                 if row.field in PROCESS_FIELDS:
                     return processes(self, gpu, row.field)
                 return Said(0) if row.shape == "ok" else self.field(gpu, row.field)

@@ -137,7 +137,7 @@ class Model:
 
     def _by_slot(self, route: Route, at: At) -> Said:
         slot = self.driver.slots.get(route.target)
-        return Said(NOT_SUPPORTED) if slot is None else self.board.slot(at.gpu or 0, slot.number, route.key)
+        return Said(NOT_SUPPORTED) if slot is None else self.board.slot(at.gpu or 0, slot.number, slot.key)
 
     def _by_sum(self, route: Route, at: At) -> Said:
         said = [self.said(row, at) for row in route.operands]

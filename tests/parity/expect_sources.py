@@ -60,7 +60,7 @@ def _of_table(driver: Driver, route: Route) -> frozenset[str]:
         answer = serving.fieldvalues()[route.target]
         return frozenset(field for scope, field in answer.scopes if scope in (route.scope, None))
     if route.kind == "slot" and route.target in driver.slots:
-        return frozenset(field for key, field in serving.slot_fields().get(route.target, ()) if key == (route.key or 0))
+        return frozenset(field for name, field in serving.slot_fields().items() if name == route.target)
     return frozenset()
 
 

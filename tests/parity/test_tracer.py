@@ -239,13 +239,11 @@ def report(driver: Driver, unmoved: set[str], reached: set[str], by_code: bool) 
 
 
 SILENT = frozenset({
-    "relaxed_ordering_mode",  # prints Disabled whatever it answers
     "power.workload_profiles.requested", "power.workload_profiles.enforced",  # an empty mask and NOT_SUPPORTED print the same
     "clocks_throttle_reasons.supported_mask",  # a reason that is not active and one that is not supported may be the same row's turn
 })  # fmt: skip
 """Fields a row hangs on that may move nothing, and why."""
 SILENT_ON = {
-    "555.58.02": frozenset({"reset_status.reset_required"}),  # No is printed whatever it answers
     "340.108": frozenset({"processes.graphics", "processes.mps"}),  # names come from these, too; the processes printed are those of compute
 }
 """The same on one driver."""
@@ -301,7 +299,6 @@ OTHERWISE: dict[str, frozenset[str]] = {
     "bridge_chip.type": BRIDGE,
     "bridge_chip.firmware": BRIDGE,
     "memory.used_bytes": frozenset(("memory.v1_used_bytes",)),  # before 510 used counts what is reserved
-    "reset_status.drain_and_reset_recommended": frozenset(("reset_status.reset_required",)),  # 555.58.02 asks slot 165 for id 2 once for both
     "pcie.atomics_inbound": frozenset(("pcie.atomics_outbound",)),  # 525 to 550 ask slot 226 for its code alone
     "supported_clocks.memory": frozenset(("clocks.supported",)),
     "supported_clocks.graphics": frozenset(("clocks.supported",)),
@@ -358,7 +355,7 @@ def named(driver: Driver, row: str, gpu: int) -> dict[str, Any] | None:
     slot = driver.slots.get(route.target)
     if route.kind != "slot" or slot is None or slot.shape.startswith("processes"):
         return None
-    return {"kind": "slot", "number": slot.number, "shape": slot.shape, "key": route.key, "gpu": gpu}
+    return {"kind": "slot", "number": slot.number, "shape": slot.shape, "key": slot.key, "gpu": gpu}
 
 
 def answer(board: Board, ask: dict[str, Any]) -> Any:

@@ -233,9 +233,12 @@ class Client:
                 raise SystemExit("nvmlInternalGetExportTable refuses the table's id")
             self.table = ctypes.cast(found, ctypes.POINTER(ctypes.c_void_p))
         entry = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(self.table[ask["number"]])
+        if ask["shape"] == "field_values":
+            value = self.structs["c_nvmlFieldValue_t"](fieldId=ask["key"])
+            code = entry(self.handle(ask["gpu"]), ctypes.c_void_p(1), ctypes.byref(value)) or value.nvmlReturn
+            return [code, None if code else value.value.uiVal]
         room: Any = ctypes.create_string_buffer(64) if ask["shape"] == "string" else {"i32": ctypes.c_int}.get(ask["shape"], ctypes.c_uint)()
-        second, third = (ctypes.c_void_p(ask["key"]), ctypes.byref(room)) if ask["shape"] == "keyed" else (ctypes.byref(room), None)
-        code = entry(self.handle(ask["gpu"]), ctypes.cast(second, ctypes.c_void_p), ctypes.cast(third, ctypes.c_void_p) if third else None)
+        code = entry(self.handle(ask["gpu"]), ctypes.cast(ctypes.byref(room), ctypes.c_void_p), None)
         return [code, None if code else self.plain(room, [])]
 
 

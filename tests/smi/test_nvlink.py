@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from harness.stages.render import serving
 from harness.stages.smi import SmiRun, run_smi
 from harness.stores.workspace import Workspace
 from mocklib import state
-from mocklib.image import Clock
+from mocklib.spec import Clock
 
 VERSIONS = {390: "390.157", 418: "418.226.00", 450: "450.248.02", 460: "460.106.00", 470: "470.256.02", 525: "525.147.05", 535: "535.274.02",
             550: "550.163.01", 555: "555.58.02"}  # fmt: skip
@@ -70,20 +71,16 @@ def test_links_are_printed_with_their_speed_ends_and_capabilities(ask: Ask, bran
         "P2P is supported: true", "Access to system memory supported: true", "P2P atomics supported: true", "System memory atomics supported: true",
         "SLI is supported: true", "Link is supported: true",
     ]  # fmt: skip
-    if branch not in (460, 470):  # from Ampere on they ask the private table for the ECC errors of each lane, which is not served
-        errors = lines(ask(branch, DIRECT, "nvlink", "-e"))
-        assert {line[:7] for line in errors} == {"Link 0:", "Link 1:"}
-        assert {int(word) for line in errors for word in line[7:].split() if word.isdigit()} == {0}
     if branch >= 450:
         ends = ["Link 0: Remote Device 00000000:0F:00.0: Link 1", "Link 1: Remote Device 00000000:0F:00.0: Link 0"]
         assert lines(ask(branch, DIRECT, "nvlink", "-R")) == ends
         assert lines(ask(branch, DIRECT, "nvlink", "-gt", "d"))[:2] == ["Link 0: Data Tx: 123456 KiB", "Link 0: Data Rx: 123456 KiB"]
 
 
-@pytest.mark.parametrize("branch", [390, 450, 555])
+@pytest.mark.parametrize("branch", VERSIONS)
 @pytest.mark.spec("S13", "S27", "S28", "S30")
 def test_errors_of_one_link_and_traffic_of_all_are_those_of_the_time_that_passed(ask: Ask, tmp_path: Path, branch: int) -> None:
-    text = DIRECT.replace("brand: tesla", "brand: tesla, nvlink_error: {{rate: 2.5, links: [1]}}").replace("mbps: 26562", "mbps: 2048")
+    text = DIRECT.replace("hopper", "volta").replace("brand: tesla", "brand: tesla, nvlink_error: {{rate: 2.5, links: [1]}}").replace("mbps: 26562", "mbps: 2048")
     errors = lambda: [int(word) for line in lines(ask(branch, text, "nvlink", "-e")) for word in line[7:].split() if word.isdigit()]  # noqa: E731
     assert set(errors()) == {0}
     path = tmp_path / f"{branch}.state"
@@ -96,7 +93,35 @@ def test_errors_of_one_link_and_traffic_of_all_are_those_of_the_time_that_passed
         assert lines(ask(branch, text, "nvlink", "-gt", "d"))[:2] == [f"Link 0: Data Tx: {sent} KiB", f"Link 0: Data Rx: {sent} KiB"]
 
 
-@pytest.mark.parametrize("branch", [branch for branch in VERSIONS if branch > 390])
+@pytest.mark.parametrize("architecture", ["volta", "ampere", "hopper"])
+@pytest.mark.parametrize("branch", VERSIONS)
+@pytest.mark.spec("S13", "S30", "Z15")
+def test_errors_are_told_lane_by_lane_and_end_with_a_clear(ask: Ask, tmp_path: Path, branch: int, architecture: str) -> None:
+    """21 errors of each link, 100 seconds after the epoch; CRC errors of eight lanes, from Ampere on (460 and newer) ECC corrections of four."""
+    board = DIRECT.replace("counter_seed: 123456", "error_rate: 0.21").replace("hopper", architecture)
+    assert ask(branch, board, "-L").status == 0
+    state.set_clock(tmp_path / f"{branch}.state", Clock("frozen", 1_787_302_541 * 10**9))
+    corrections = branch >= 460 and architecture != "volta"
+    counts = [6, 5, 5, 5] if corrections else [3, 3, 3, 3, 3, 2, 2, 2]
+    if not corrections and architecture == "ampere":
+        counts = [6, 5, 5, 5, 0, 0, 0, 0]  # 390 to 450 ask for eight lanes of any board
+    told = [f"Lane {lane} ECC Correction Count: {count} (Overflow=0)" if corrections else f"Lane {lane}: {count} CRC errors"
+            for lane, count in enumerate(counts)]  # fmt: skip
+    unsure = ["NVML: Unable to retrieve Num Lanes on Nvlink 1"] if branch >= 525 and architecture == "hopper" else []
+    assert lines(ask(branch, board, "nvlink", "-ec", "-l", "1")) == ["Link 1:", *unsure, *told]
+    if branch >= 525:
+        whole = [f"Link 1: {kind} Errors: 21" for kind in ("Replay", "Recovery", "CRC")]
+    else:
+        whole = [f"Link 1: 21 {kind} errors" for kind in ("replay", "recovery", "flit CRC")]
+        whole += ["Link 1:", *told] if corrections else ["Link 1: 21 data CRC errors"]
+    assert lines(ask(branch, board, "nvlink", "-e", "-l", "1")) == whole
+    cleared = ask(branch, board, "nvlink", "-re", "-i", "0")
+    assert lines(cleared) == ["Link 0: error counters reset", "Link 1: error counters reset", "Link 2: skipping error counter reset on inactive link"]
+    left = lines(ask(branch, board, "nvlink", "-ec", "-l", "1"))[1 + len(unsure) :]
+    assert {int(re.findall(r": (\d+)", line)[0]) for line in left} == {0}
+
+
+@pytest.mark.parametrize("branch", VERSIONS)
 @pytest.mark.spec("D16", "D18", "S11", "S32")
 def test_gpus_are_joined_by_as_many_links_as_there_are(ask: Ask, branch: int) -> None:
     def cells(text: str, *arguments: str) -> list[list[str]]:
@@ -107,6 +132,21 @@ def test_gpus_are_joined_by_as_many_links_as_there_are(ask: Ask, branch: int) ->
 
     assert cells(DIRECT, "-m") == [["X", "NV2"], ["NV2", "X"]]
     assert cells(DIRECT, "-p2p", "n") == [["X", "OK"], ["OK", "X"]]
+
+
+@pytest.mark.parametrize("branch", [390, 418])
+def test_boards_older_than_pascal_have_no_links_in_the_matrix_of_390_and_418(ask: Ask, branch: int) -> None:
+    """Both ask the private table for the architecture, and print no matrix where it is refused; newer ones count links on any board."""
+    said = ask(branch, DIRECT.replace("hopper", "maxwell"), "topo", "-m").stdout.decode()
+    rows = [line.split() for line in said.splitlines() if line.startswith("GPU")]
+    assert [row[1:3] for row in rows] == [["X", "PIX"], ["PIX", "X"]]
+
+
+def test_none_of_the_ten_knows_nvlink_info(smi_binaries: dict[int, Path], library_path: Path) -> None:
+    for branch, binary in smi_binaries.items():
+        done = run_smi(binary, ["nvlink", "--info"], library=library_path, variables={})
+        said = 'Option "--info" is not recognized.' if branch > 340 else "Invalid combination of input arguments."
+        assert (done.status, done.stdout.decode().startswith(said)) == (2, True), branch
 
 
 @pytest.mark.parametrize(("branch", "said"), [(450, "PIX"), (460, "NV3"), (555, "NV3")])

@@ -70,7 +70,7 @@ def moves(row: str, driver: Driver) -> bool:
         number = driver.field_ids.get(route.target, -1)
         return getters.moving(Asked(getters.FIELD_VALUES, None, (("fieldId", number), ("scopeId", route.scope))), "value")
     if route.kind == "slot":
-        return route.moving or any(name in _moving_fields() for key, name in serving.slot_fields().get(route.target, ()) if key == (route.key or 0))
+        return route.moving or serving.slot_fields().get(route.target) in _moving_fields()
     if route.kind == "member":
         beside = [other for other in known.values() if other.field and other.field == known[row].field]  # the list is kept in the same key
         return any(moves(other.id, driver) for other in beside if other.route is not None and other.route.kind != "member")

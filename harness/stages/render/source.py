@@ -173,8 +173,8 @@ class NvmlSource:
         slot = self._driver.slots.get(route.target)
         if slot is None:
             return _Nothing()
-        key = ("slot", slot.number, route.key, place.index)
-        second = place.index if slot.shape == BY_INDEX else route.key
+        key = ("slot", slot.number, slot.key, place.index)
+        second = place.index if slot.shape == BY_INDEX else slot.key
         return self._asked(key, lambda: self._library.slot(slot.number, slot.shape, place.device, second))
 
     def _asked(self, key: tuple[Any, ...], call: Any) -> Answer:

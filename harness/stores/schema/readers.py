@@ -117,5 +117,4 @@ def _served() -> Iterator[tuple[str, str]]:
     for name, answer in serving.fieldvalues().items():
         yield from ((field, name) for _, field in answer.scopes)
     yield from ((answer.field, answer.name) for answer in linkids.answers())
-    for name, listed in serving.slot_fields().items():
-        yield from ((field, f"slot {name}") for _, field in listed)
+    yield from ((field, f"slot {name}") for name, field in serving.slot_fields().items())

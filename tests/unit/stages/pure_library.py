@@ -94,7 +94,7 @@ class PureLibrary:
 
     def slot(self, number: int, shape: str, device: Any = None, key: int | None = None) -> Answer:
         for row in self.spec.slots:
-            if row.number == number and (shape != "keyed" or row.key == key):
+            if row.number == number and (shape != "field_values" or row.key == key):
                 return self._slot(row, device)
         return Answer(3)
 
