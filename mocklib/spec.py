@@ -10,9 +10,9 @@ from mocklib.binding import Answer
 
 KINDS = {"constant": 0, "ramp": 1, "track": 2, "counted": 3}
 CLOCKS = {"real": 0, "frozen": 1, "scaled": 2}
-SHAPES = {"u32": 0, "i32": 1, "string": 2, "processes": 3, "field_values": 4, "processes_unprotected": 5, "process_samples": 6, "process_samples_four": 7,
-          "lane_errors": 8, "lane_corrections": 9, "handle": 10, "ok": 11, "pci_address": 12, "topology_pair": 13, "zero_first": 14, "zero_second": 15,
-          "zero_third": 16, "reset": 17, "reset_list": 18, "persistence": 19}  # fmt: skip
+SHAPES = {"u32": 0, "i32": 1, "string": 2, "processes": 3, "field_values": 4, "processes_unprotected": 5, "process_samples": 6,
+          "process_samples_four": 7, "lane_errors": 8, "lane_corrections": 9, "handle": 10, "ok": 11, "pci_address": 12, "topology_pair": 13,
+          "zero_first": 14, "zero_second": 15, "zero_third": 16, "reset": 17, "reset_list": 18, "persistence": 19}  # fmt: skip
 FIELDLESS = frozenset(name for name, number in SHAPES.items() if number >= SHAPES["handle"])
 """Shapes of slots that no field answers."""
 NOT_AVAILABLE = 0xFFFFFFFFFFFFFFFF

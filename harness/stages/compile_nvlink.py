@@ -27,8 +27,8 @@ DUTY_CYCLE = 0.05
 PACKET_BYTES = 86
 """Bytes of a packet of NVLink 5 (ledger S15)."""
 LANES = {"pascal": 8, "volta": 8, "turing": 8, "ampere": 4}
-"""Lanes of a link by the architecture: as many as nvidia-smi asks the errors of where nobody tells it how many there are; of newer boards than Ampere it
-asks 4, too, which is the oldest number it has for them."""
+"""Lanes of a link by the architecture: as many as nvidia-smi asks the errors of where nobody tells it how many there are.  Of boards that are newer than
+Ampere it asks 4, too; nothing at hand says how many those have."""
 MEGABYTE = 1_000_000
 """``bandwidth_per_link_mbps`` is in MB/s: nvidia-smi prints a thousandth of it as GB/s (captures of A100 and H100 boards)."""
 THRESHOLD, LEAST, UNIT_50_US = 1000, 1, 1

@@ -17,6 +17,8 @@ from tests.contract.test_getters import cases
 VALUE_BITS = {0: 53, 1: 32, 3: 64, 5: 32}
 """nvmlValueType_t: double, which holds whole numbers of 53 bits, unsigned int, unsigned long long, signed int."""
 SLOT_BITS = 32
+COUNT_BITS = 64
+"""What is made of a rate and the time."""
 """What a slot of the private table writes a number as."""
 
 
@@ -41,8 +43,8 @@ def places() -> Iterator[tuple[str, int]]:
     for answer in serving.fieldvalues().values():
         for _, field in answer.scopes:
             yield field, VALUE_BITS[answer.value_type]
-    for field in serving.slot_fields().values():
-        yield field, SLOT_BITS
+    for name, field in serving.slot_fields().items():
+        yield field, COUNT_BITS if name.startswith("lane_") else SLOT_BITS
 
 
 @functools.cache
