@@ -27,7 +27,7 @@ DUTY_CYCLE = 0.05
 PACKET_BYTES = 86
 """Bytes of a packet of NVLink 5 (ledger S15)."""
 LANES = {"pascal": 8, "volta": 8, "turing": 8, "ampere": 4}
-"""Lanes of a link by the architecture: as many as nvidia-smi asks the errors of where nobody tells it how many there are.  Of boards that are newer than
+"""Lanes of a link by the architecture: as many as nvidia-smi asks the errors of where nobody tells it how many there are.  Of boards newer than
 Ampere it asks 4, too; nothing at hand says how many those have."""
 MEGABYTE = 1_000_000
 """``bandwidth_per_link_mbps`` is in MB/s: nvidia-smi prints a thousandth of it as GB/s (captures of A100 and H100 boards)."""

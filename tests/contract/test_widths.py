@@ -17,9 +17,9 @@ from tests.contract.test_getters import cases
 VALUE_BITS = {0: 53, 1: 32, 3: 64, 5: 32}
 """nvmlValueType_t: double, which holds whole numbers of 53 bits, unsigned int, unsigned long long, signed int."""
 SLOT_BITS = 32
+"""What a slot of the private table writes a number as."""
 COUNT_BITS = 64
 """What is made of a rate and the time."""
-"""What a slot of the private table writes a number as."""
 
 
 def bits_at(function: str, path: str, version: int | None) -> int:

@@ -80,7 +80,8 @@ def test_links_are_printed_with_their_speed_ends_and_capabilities(ask: Ask, bran
 @pytest.mark.parametrize("branch", VERSIONS)
 @pytest.mark.spec("S13", "S27", "S28", "S30")
 def test_errors_of_one_link_and_traffic_of_all_are_those_of_the_time_that_passed(ask: Ask, tmp_path: Path, branch: int) -> None:
-    text = DIRECT.replace("hopper", "volta").replace("brand: tesla", "brand: tesla, nvlink_error: {{rate: 2.5, links: [1]}}").replace("mbps: 26562", "mbps: 2048")
+    volta = DIRECT.replace("hopper", "volta").replace("mbps: 26562", "mbps: 2048")
+    text = volta.replace("brand: tesla", "brand: tesla, nvlink_error: {{rate: 2.5, links: [1]}}")
     errors = lambda: [int(word) for line in lines(ask(branch, text, "nvlink", "-e")) for word in line[7:].split() if word.isdigit()]  # noqa: E731
     assert set(errors()) == {0}
     path = tmp_path / f"{branch}.state"

@@ -140,7 +140,7 @@ def test_a_slot_is_called_by_number_and_one_that_the_table_lacks_is_not_supporte
     asked, library = source({"a": {"slot": "part"}, "b": {"slot": "none"}}, slot=(0, {"value": "1EB8"}))
     assert asked.read("a", GPU) == Reading(0, "1EB8")
     assert asked.read("b", GPU) == Reading(3)
-    assert library.asked == [("slot", 231, "string", "handle", None)]
+    assert library.asked == [("slot", 231, "string", "handle", 0)]
 
 
 def test_a_literal_is_printed_without_asking():
