@@ -180,6 +180,7 @@ class Slot(Base):
 
     number: Count
     shape: Literal[SHAPES]  # type: ignore[valid-type]
+    key: Count | None = None
 
 
 class Route(Base):
@@ -197,7 +198,6 @@ class Route(Base):
     args: dict[str, int | str] | None = None
     out: str | None = None
     scope: int | None = None
-    key: int | None = None
     bits: list[int] | None = None
     supported: str | None = None
     gate: list[Any] | None = None
