@@ -286,7 +286,7 @@ def test_no_process_is_printed_unless_all_three_lists_answer(refused):
     [
         ({"call": "nvmlA", "args": {"type": 2}, "out": "clock"}, "call nvmlA(type=2) clock"),
         ({"fieldvalue": "POWER", "scope": 1}, "fieldvalue POWER(scope=1)"),
-        ({"slot": "part"}, "slot part"),
+        ({"slot": "part"}, "slot part()"),
     ],
 )
 def test_the_trace_says_the_route(spec, text):
