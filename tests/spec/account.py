@@ -66,11 +66,18 @@ def spans(rows: Sequence[str]) -> str:
     """Rows as text, those that follow each other as first and last: ``A01-A03 B02``."""
     groups: list[list[str]] = []
     for row in rows:
-        if groups and row == f"{groups[-1][-1][:-2]}{int(groups[-1][-1][-2:]) + 1:02d}":
+        if groups and row == _following(groups[-1][-1]):
             groups[-1].append(row)
         else:
             groups.append([row])
     return " ".join(group[0] if len(group) == 1 else f"{group[0]}-{group[-1]}" for group in groups)
+
+
+def _following(row: str) -> str:
+    """The id after ``row``, with as many digits: ``A02`` after ``A01``, ``DF6`` after ``DF5``."""
+    section = row.rstrip("0123456789")
+    number = row.removeprefix(section)
+    return f"{section}{int(number) + 1:0{len(number)}d}"
 
 
 def account(ledger: Ledger, marked: Mapping[str, Sequence[str]], outcomes: Mapping[str, str]) -> Account:

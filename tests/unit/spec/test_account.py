@@ -86,6 +86,12 @@ def test_the_account_is_printed_by_reason_with_the_failed_tests_and_a_total():
 
 def test_rows_that_follow_each_other_are_printed_as_first_and_last():
     assert account.spans(["A01", "A02", "A03", "A05", "B06", "DM09", "DM10"]) == "A01-A03 A05 B06 DM09-DM10"
+    assert account.spans(["DM99", "DF1", "DF2", "DF4", "DF9", "DF10"]) == "DM99 DF1-DF2 DF4 DF9-DF10"
+
+
+def test_every_row_of_the_ledger_is_printed():
+    found = account.account(ledger.load(), {}, {})
+    assert f"of {len(ledger.load().rows)} rows" in found.lines()[-1]
 
 
 def test_outcomes_of_several_runs_on_one_tree_are_kept_and_those_of_another_dropped(tmp_path: Path):
