@@ -67,7 +67,7 @@ def find(asked: Asked, variables: Mapping[str, str], space: Workspace) -> Places
     if target.path is not None and _there(target.path):
         wanted = state.made_of(target.path)
         found = next((place for place in candidates.all() if place.path is not None and image.known_by(place.path) == wanted), None)
-        found = found or Place(None, f"none is the image that {target.path} is a state of (no command reaches a state of the library's built-in default)")
+        found = found or Place(None, f"none is the image that {target.path} is a state of (of the built-in default, say: no command reaches that)")
     else:
         found = next((place for place in candidates.named() if place.path is not None and image.known_by(place.path) is not None), None)
         found = found or Place(None, "NVPARITY_IMAGE is not set, and no profile that has an image was found")
