@@ -96,8 +96,8 @@ def killing(at: int) -> None:
 
     for name in PLAIN:
         setattr(stores, name, functools.partial(plain, getattr(stores, name)))
-    stores.data = functools.partial(data, stores.data)  # type: ignore[assignment]
-    stores.write = functools.partial(write, stores.write)  # type: ignore[assignment]
+    stores.data = functools.partial(data, stores.data)
+    stores.write = functools.partial(write, stores.write)
 
 
 def pieces(given: bytes) -> list[tuple[int, int]]:
