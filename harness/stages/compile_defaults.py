@@ -182,7 +182,6 @@ _BY_NAME: Mapping[str, Callable[[Values], Any]] = {
     "clocks.graphics_customer_boost_max": _from("clocks.graphics_max"),  # I05
     "accounting.buffer_size": lambda values: 4000 if _has(values, "accounting.") else None,  # R02
     "virtualization.mode": lambda _: "none",  # Q01
-    "multi_gpu_board": lambda _: False,  # B23
     "bar1_memory.total_bytes": lambda values: 256 << 20 if _has(values, "bar1_memory.") else None,  # C06
     "pci.base_class": lambda values: 3 if _has(values, "pci.") else None,  # D05
     "pci.sub_class": lambda values: 2 if _has(values, "pci.") else None,

@@ -206,7 +206,6 @@ DEFAULTS: dict[str, Callable[[Flat], Any]] = {
     "clocks.graphics_customer_boost_max": _copied("clocks.graphics_max"),
     "accounting.buffer_size": _only("accounting.", 4000),
     "virtualization.mode": lambda _: "none",
-    "multi_gpu_board": lambda _: False,
     "bar1_memory.total_bytes": _only("bar1_memory.", 256 << 20),
     "pci.base_class": _only("pci.", 3),
     "pci.sub_class": _only("pci.", 2),

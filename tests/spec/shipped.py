@@ -150,7 +150,7 @@ READINGS = [
         ("E02", "slotNumber", "slot_number"), ("E03", "trayIndex", "tray_index"))),
     *(Reading("K02", f"{D}GetUtilizationRates", f"utilization.{name}", utilization(f"utilization.{name}")) for name in ("gpu", "memory")),
     Reading("B18", f"{D}GetArchitecture", "arch", of("architecture", made=lambda word: ARCHITECTURES[word])),
-    Reading("B23", f"{D}GetMultiGpuBoard", "multiGpuBool", of("multi_gpu_board", made=int, default=0)),
+    Reading("B23", f"{D}GetMultiGpuBoard", "multiGpuBool", of("multi_gpu_board", made=int)),
     Reading("B25", f"{D}GetBoardId", "boardId", board_id),
     *(Reading(row, f"{D}GetMemoryInfo_v2 memory.version=2", f"memory.{name}", of(f"memory.{name}_bytes", default=0, block="memory"))
       for row, name in (("C02", "reserved"), ("C03", "used"))),

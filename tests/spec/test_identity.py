@@ -69,7 +69,8 @@ CASES = [
     Case("B22", "", {f"{D}GetGpuOperationMode": 3}, {"gpu_operation_mode/current_gom": "N/A", "gpu_operation_mode/pending_gom": "N/A"}),
     Case("B23", "multi_gpu_board: true", {f"{D}GetMultiGpuBoard": {"multiGpuBool": 1}}, {"multigpu_board": "Yes"}),
     Case("B23", "multi_gpu_board: false", {f"{D}GetMultiGpuBoard": {"multiGpuBool": 0}}, {"multigpu_board": "No"}),
-    Case("B23", "", {f"{D}GetMultiGpuBoard": {"multiGpuBool": 0}}, {"multigpu_board": "No"}),
+    # as a capture of a GTX 680 prints it
+    Case("B23", "", {f"{D}GetMultiGpuBoard": 3}, {"multigpu_board": "N/A"}),
     # captures of boards whose device is not 0 have it unshifted, and no function
     Case("B25", "pci: {bus_id: '0002:0A:1E.0'}", {f"{D}GetBoardId": {"boardId": 0x20A1E}}, {"board_id": "0x20a1e"}),
     # 64 bits of the UUID's SHA-256: of another UUID others; as given where it is given
