@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -71,7 +72,7 @@ def digest(library: Path) -> str:
 
 
 def run(world: World, library: Path, files: list[str], words: Sequence[str] = ()) -> Chunk:
-    """Run ``files`` in ``world`` on ``library``; pytest's own output goes to ``world.home``/out."""
+    """Run ``files`` in ``world`` on ``library``; pytest's own output and reports go to ``world.home``/out."""
     world.make()
     begin = time.monotonic()
     name = files[0].replace("/", "_").removesuffix(".py")
@@ -86,6 +87,8 @@ def run(world: World, library: Path, files: list[str], words: Sequence[str] = ()
         done = subprocess.run(command, cwd=ROOT, env=variables, stdout=stream, stderr=subprocess.STDOUT, check=False)
     loads = found.loads(world.loaded.read_text("utf-8", "replace").splitlines(), world.sanitizer.runtime)
     told = junit.read_bytes() if junit.is_file() else b""
+    if any(world.log.iterdir()):
+        shutil.copytree(world.log, out.with_suffix(".reports"), dirs_exist_ok=True)
     return Chunk(
         files, digest(library), dict(count(told)), _reasons(told), loads.sanitized, loads.others, found.reports(world.log), loads.plain,
         time.monotonic() - begin, done.returncode,

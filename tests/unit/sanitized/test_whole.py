@@ -66,6 +66,7 @@ def test_a_report_of_a_child_that_no_test_looks_at_fails_the_run_of_its_file(wor
     assert (chunk.status, chunk.outcomes, chunk.processes, chunk.plain) == (0, {"passed": 2}, 1, {})
     (said,) = chunk.reports.values()
     assert "stack-buffer-overflow" in said
+    assert "child.c:1" in next(tmp_path.glob("out/*.reports/*")).read_text("utf-8")
     assert not chunk.clean
 
 
