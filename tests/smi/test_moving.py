@@ -24,7 +24,7 @@ from tests.smi.test_writes_clocks import BOARD
 
 SECOND = 1_000_000_000
 EPOCH = 1_787_302_441 * SECOND
-BRANCHES = (340, 470, 555)
+BRANCHES = (340, 390, 418, 450, 460, 470, 525, 535, 550, 555)
 MOVING = {
     **BOARD, "thermal": {"temperature_gpu_c": 30, "shutdown_threshold_c": 92}, "utilization": {"gpu": 0, "memory": 0},
     "dynamic_metrics": {
@@ -78,7 +78,7 @@ def test_every_process_reads_the_same_at_every_step(
 THROTTLED, FREE = (
     {**BOARD, "clocks_throttle_reasons": {"sw_power_cap": capped, "counters": {"sw_power_cap_us": 5_000_000}}} for capped in (True, False)
 )
-SAMPLED = (390, 555)
+SAMPLED = (390, 418, 450, 460, 470, 525, 535, 550, 555)
 VIOLATION = "nvmlDeviceGetViolationStatus"
 
 
