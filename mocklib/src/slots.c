@@ -101,6 +101,8 @@ static nvmlReturn_t write_zero(uint32_t *out)
 static nvmlReturn_t reset_list(uintptr_t count, const nvmlDevice_t *handles, uint32_t *codes)
 {
     nvmlReturn_t result = NVML_SUCCESS;
+    if (nvp_unprivileged())
+        return NVML_ERROR_NO_PERMISSION;
     if (handles == NULL || codes == NULL || count > __atomic_load_n(&nvp_device_count, __ATOMIC_RELAXED))
         return NVML_ERROR_INVALID_ARGUMENT;
     for (uintptr_t i = 0; i < count; i++) {
@@ -118,7 +120,7 @@ static nvmlReturn_t persistence(const struct nvp_device *device, uintptr_t mode,
 {
     if (by_daemon == NULL || mode > NVML_FEATURE_ENABLED)
         return NVML_ERROR_INVALID_ARGUMENT;
-    const nvmlReturn_t code = nvp_run_number(device, NVP_P_persistence_mode, mode);
+    const nvmlReturn_t code = nvp_unprivileged() ? NVML_ERROR_NO_PERMISSION : nvp_run_number(device, NVP_P_persistence_mode, mode);
     if (code == NVML_SUCCESS)
         *by_daemon = 0;
     return code;
@@ -147,7 +149,7 @@ static nvmlReturn_t answer_of(const struct nvp_device *device, const struct nvp_
     case NVP_SHAPE_PROCESS_SAMPLES_FOUR:
         return nvp_slot_samples(device, row->field, given[3], given[4], row->shape == NVP_SHAPE_PROCESS_SAMPLES_FOUR);
     case NVP_SHAPE_RESET:
-        return nvp_state_reset(device);
+        return nvp_unprivileged() ? NVML_ERROR_NO_PERMISSION : nvp_state_reset(device);
     case NVP_SHAPE_PERSISTENCE:
         return persistence(device, (uintptr_t)second, third);
     default:

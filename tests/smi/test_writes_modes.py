@@ -56,8 +56,9 @@ def ask(smi_binary: Callable[[int], Path], library_path: Path, repository: Path,
         image.write_bytes(serving.image_bytes(profile, Workspace.find(repository)))
         variables = {"NVPARITY_IMAGE": str(image), "MOCK_NVML_STATE": str(tmp_path / ("state" if state else "no folder/state"))}
 
-        def start(*arguments: str) -> tuple[int, str]:
-            done = run_smi(smi_binary(branch), arguments, library=library, variables=variables, limit_s=20)
+        def start(*arguments: str, user: bool = False) -> tuple[int, str]:
+            caller = {"MOCK_NVML_PRIVILEGE": "user"} if user else {}
+            done = run_smi(smi_binary(branch), arguments, library=library, variables={**variables, **caller}, limit_s=20)
             return done.status, done.stdout.decode().replace("00000000:", "0000:")
 
         return start
@@ -188,3 +189,30 @@ def test_errors_that_an_injector_counts_rise_from_zero_after_a_clear(ask: Callab
     assert run("-p", "1", "-i", "0") == done(f"Reset aggregate ECC errors to zero for GPU {ONE}.")
     last = errors()
     assert 0 < last[1] < last[0]
+
+
+DENIED = {
+    "-pm 1": "Unable to set persistence mode for GPU {gpu}", "-e 0": "Unable to set ECC config for GPU {gpu}",
+    "-p 0": "Unable to clear ECC errors for GPU {gpu}", "-p 1": "Unable to clear ECC errors for GPU {gpu}",
+    "-c 3": "Unable to set the compute mode for GPU {gpu}", "-am 1": "Unable to set Accounting Mode for GPU {gpu}",
+    "-caa": "Unable to clear Accounted PIDs for GPU {gpu}",
+}  # fmt: skip
+RESET_DENIED = {340: "You need to be a root to perform this operation.\nTerminating early due to previous errors.\n",
+                390: f"Unable to reset GPU {ONE}: Insufficient Permissions\n"}  # fmt: skip
+
+
+@pytest.mark.parametrize("branch", VERSIONS)
+@pytest.mark.spec("Y12", "Z12")
+def test_who_is_not_root_is_refused_and_nothing_changes(ask: Callable[..., Ask], branch: int) -> None:
+    """340 says that a reset needs root; the private table's own persistence mode (555) and resets refuse as the functions of nvml.h do."""
+    run = ask(branch)
+    assert run("-c", "2", "-i", "0")[0] == 0
+    for command, said in DENIED.items():
+        denied = f"{said.format(gpu=ONE)}: Insufficient Permissions\nTerminating early due to previous errors.\n"
+        assert run(*command.split(), "-i", "0", user=True) == (4, denied), command
+    reset = RESET_DENIED.get(branch, "GPU reset unavailable: Insufficient Permissions\n")
+    assert run("-r", "-i", "0", user=True) == (4, reset)
+    found = readings(run)
+    assert [found[name] for name in ("compute_mode", "persistence_mode", "pending_ecc", "accounting_mode")] == [
+        "Prohibited", "Disabled", "Enabled", "Disabled",
+    ]  # fmt: skip
