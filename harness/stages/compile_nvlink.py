@@ -41,9 +41,14 @@ def of_node(devices: Iterable[Device], version: tuple[int, ...]) -> tuple[Device
     ``version``: the numbers of the driver's version.
     """
     listed = tuple(devices)
-    peers = tuple((device.values.get("pci.bus_id"), device.values.get("pci.device_id")) for device in listed)
-    more = {"nvlink.peers": peers, "nvlink.most_threshold": linkids.most_threshold(version)}
+    more = known(listed, version)
     return tuple(replace(one, values={**one.values, **more}) if schema_links.given(one.values) else one for one in listed)
+
+
+def known(devices: Iterable[Device], version: tuple[int, ...]) -> dict[str, Any]:
+    """What ``of_node`` adds to each device's keys."""
+    peers = tuple((device.values.get("pci.bus_id"), device.values.get("pci.device_id")) for device in devices)
+    return {"nvlink.peers": peers, "nvlink.most_threshold": linkids.most_threshold(version)}
 
 
 def _links(values: Values) -> tuple[Link, ...] | None:

@@ -24,12 +24,12 @@ def devices(
     """
     shared = _shared([values for values, _ in gpus])
     states = _common([{key: state.value for key, state in states.items()} for _, states in gpus])
-    defaults = _nested({key: gpus[0][0][key] for key in shared}) if gpus else {}
+    defaults = nested({key: gpus[0][0][key] for key in shared}) if gpus else {}
     if states:
         defaults["states"] = dict(sorted(states.items()))
     entries = []
     for index, (values, own_states) in zip(range(len(gpus)) if indices is None else indices, gpus, strict=True):
-        entry: dict[str, Any] = {"index": index, **_nested({key: value for key, value in values.items() if key not in shared})}
+        entry: dict[str, Any] = {"index": index, **nested({key: value for key, value in values.items() if key not in shared})}
         left = {key: state.value for key, state in sorted(own_states.items()) if key not in states}
         if left:
             entry["states"] = left
@@ -54,7 +54,7 @@ def _shared(gpus: list[Mapping[str, Any]]) -> set[str]:
     return {key for key in same if key.split(".")[0] not in broken}
 
 
-def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
+def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
     """Dotted keys as mappings, in a fixed order."""
     made: dict[str, Any] = {}
     for key in sorted(flat, key=_order):

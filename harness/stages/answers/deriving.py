@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from harness.stages import derive_shape
-from harness.stages.answers import contradicting, devices, gathering, inverting, keys_made
+from harness.stages.answers import contradicting, devices, gathering, inverting, keys_made, node_keys
 from harness.stages.answers.contradicting import Contradiction
 from harness.stores import profiles
 from harness.tables import strictyaml
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from harness.stages.answers.gathering import Gathered
     from harness.stages.answers.keys_made import Keys
+    from harness.stages.answers.node_keys import NodeKeys
     from harness.stages.derive import Derived
     from harness.tables.drivers import Driver, DriverTree
     from harness.text.document import Document
@@ -64,22 +65,35 @@ def derive(
     driver = tree.resolve(version)
     told = gathering.gather(recording, driver)
     node = devices.of_recording(recording, profiles.parse(text.text.encode()) if text is not None else None)
-    made = {index: inverting.settle(_of(told, index).fields, index, node.bases.get(index)) for index in node.present}
-    devices.apart(made)
+    made, of_node = _gpus(told, node, driver)
     notes = [*node.notes]
     if driver.assumed:
         notes.insert(0, f"driver {version} has no node of its own: its layout, field ids and formats are those of {driver.node}")
     system, origin = _system(_of(told, None), version, node.count, beside)
-    for gpu in made.values():
+    for gpu in (*made.values(), of_node):
         for key, call in gpu.origin.items():
             origin.setdefault(key, call)
     written: dict[str, Any] = {"format": FORMAT, "version": "1.0", "system": system}
     if beside and beside.get("clock"):
         written["clock"] = beside["clock"]
     written.update(derive_shape.devices([(gpu.values, gpu.states) for gpu in made.values()], list(made), node.entries))
+    written.update(derive_shape.nested(of_node.values))
     written["origin"] = _origin(capture, driver, origin, beside)
     found = () if document is None else contradicting.find(recording, document, driver, second, moved)
     return AnswersDerived(profiles.dump(written), found, tuple(notes), _counts(recording, made))
+
+
+def _gpus(told: Mapping[int | None, Gathered], node: devices.Node, driver: Driver) -> tuple[dict[int, Keys], NodeKeys]:
+    """The keys of each GPU, and those of the node that they say together: over these each GPU is settled again."""
+    made = {index: inverting.settle(_of(told, index).fields, index, node.bases.get(index)) for index in node.present}
+    of_node = node_keys.of_gpus(made, _of(told, None), driver.version.parts)
+    if of_node.values:
+        made = {
+            index: inverting.settle(_of(told, index).fields, index, of_node.under(node.bases.get(index)), node_keys.PATHS) for index in node.present
+        }
+        node_keys.take(made, of_node)
+    devices.apart(made)
+    return made, of_node
 
 
 def _of(told: Mapping[int | None, Gathered], index: int | None) -> Gathered:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from harness.stages import compile as compiling
-from harness.stages.answers import gathering_lists, handlers
+from harness.stages.answers import gathering_links, gathering_lists, handlers
 from harness.stages.answers.gathering_lists import Answers
 from harness.stages.answers.told import Refusal, Told, holds
 from harness.tables import rows
@@ -58,6 +58,7 @@ class _Order:
         self._places = {name: place for place, name in enumerate(members.functions())}
         self._own = {(route.target, table[row].field) for row, route in driver.routes.items() if route.kind == "call" and row in table}
         self.field_ids = compiling.field_ids(driver)
+        self.ids = gathering_links.Ids(tuple(self.field_ids), tuple(compiling.link_ids(driver)))
 
     def of(self, asked: Asked, name: str) -> tuple[int, int]:
         if asked.function == FIELD_VALUES:
@@ -81,6 +82,8 @@ def _told(answers: Answers, node: Answers, order: _Order) -> Iterator[Ranked]:
             yield order.of(asked, told.name if isinstance(told, Told) else ""), told
     for said in gathering_lists.told(answers, node):
         yield order.of(said.asked, said.name), said
+    for link in gathering_links.told(answers, order.ids):
+        yield order.of(link.asked, link.name if isinstance(link, Told) else ""), link
 
 
 def _of_field_id(asked: Asked, answer: Answer, known: list[Any]) -> Iterator[Told]:

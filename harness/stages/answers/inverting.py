@@ -20,11 +20,15 @@ if TYPE_CHECKING:
     from mocklib.spec import FieldValue
 
 
-def settle(told: Mapping[str, Told], index: int, base: Device | None = None) -> Keys:
-    """The keys of GPU ``index`` that make its fields what ``told`` says of them; ``base``: what a text says, which an answer wins over."""
-    made = Keys()
+def settle(told: Mapping[str, Told], index: int, base: Device | None = None, fixed: frozenset[str] = frozenset()) -> Keys:
+    """The keys of GPU ``index`` that make its fields what ``told`` says of them; ``base``: what a text says, which an answer wins over.
+
+    ``fixed``: keys of ``base`` that no answer wins over: those of the node.
+    """
+    made = Keys(fixed=fixed)
+    made.values["index"] = index  # the node's lists of links are by index
     if base is not None:
-        made.values = {key: value for key, value in base.values.items() if key != "index"}
+        made.values.update(base.values)
         made.states = dict(base.states)
     for name, definition in fields.device_fields().items():
         if name in told and definition.source is None:
@@ -34,6 +38,7 @@ def settle(told: Mapping[str, Told], index: int, base: Device | None = None) -> 
     _states(made, told, index)
     served = made.served(index)
     made.unheld = [said for name, said in told.items() if not _says(said, served[name], made)]
+    made.values.pop("index")
     return made
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from harness.stages import compile_derived, compile_sessions
-from harness.stages.answers import inverting_lists, inverting_tuning
+from harness.stages.answers import inverting_links, inverting_lists, inverting_tuning
 from harness.stores.schema import codec, keys
 from harness.words.errors import InputError
 from harness.words.state import State
@@ -165,14 +165,6 @@ def _health_summary(made: Keys, said: Told, _: Telling) -> None:
         made.put(key.path, codec.to_profile(key, said.value), said)
 
 
-def _cleared(made: Keys, said: Told, _: Telling) -> None:
-    """When the errors of each link were cleared, of two halves each; trailing links that never were are left out."""
-    instants = [low | high << 32 for low, high in zip(said.value[::2], said.value[1::2], strict=False)]
-    while instants and not instants[-1]:
-        instants.pop()
-    made.put("nvlink_error.cleared", instants, said)
-
-
 _INVERSES: tuple[tuple[str, Callable[[Keys, Told, Telling], None]], ...] = (
     ("pci.bus_id", _bus_id), ("pci.bus_id_legacy", _bus_id_legacy), ("pci.domain", _pci), ("pci.bus", _pci), ("pci.device", _pci),
     ("memory.v1_used_bytes", _used), ("power.current_draw_mw", _number("power.current_draw_mw")),
@@ -181,8 +173,7 @@ _INVERSES: tuple[tuple[str, Callable[[Keys, Told, Telling], None]], ...] = (
     ("clocks_throttle_reasons.mask", _throttle), ("clocks_throttle_reasons.supported_mask", _supported),
     ("fabric.health_mask", _health_mask), ("fabric.health_summary", _health_summary),
     ("mig.max_devices", _number("mig.max_gpu_instances")), ("hostname", _hostname), *inverting_tuning.INVERSES,
-    ("nvlink.bw_mode.mode", _number("nvlink.bw_mode.mode", 255)), ("nvlink.low_power_threshold", _number("nvlink.low_power_threshold")),
-    ("nvlink_error.cleared", _cleared),
+    *inverting_links.INVERSES,
     ("encoder_stats.sessions", _sessions("encoder_stats")), ("fbc_stats.sessions", _sessions("fbc_stats")),
 )  # fmt: skip
 """Derived field -> what turns it back, in the order in which they lean on each other."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from harness.stages.answers import inverting
+from harness.stages.answers import inverting, node_keys
 from harness.stages.answers.told import Told
 from harness.stages.overriding import arguments, merging
 from harness.stages.overriding.merging import Tree
@@ -47,7 +47,7 @@ def fold(
         return Folded(own)
     beside = {name: record.values[name] for name in fields.device_fields() if _beside(name, written)}
     told = {name: Told(name, _SETTER, value.value, value.status) for name, value in {**beside, **written}.items() if not value.kind}
-    made = inverting.settle(told, index, device)
+    made = inverting.settle(told, index, device, node_keys.PATHS)
     changes = _changes(device, made.values, made.states)
     kept = {name for name, value in written.items() if value.kind} | {said.name for said in made.unheld}
     return Folded(merging.merge(own, changes), {name: written[name] for name in sorted(kept)})
