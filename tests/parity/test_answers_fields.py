@@ -84,10 +84,10 @@ def test_the_fields_of_every_profile_come_back(repository: Path):
 
 
 def test_the_fields_of_another_mocks_profiles_come_back(foreign_configs: list[Path]):
-    """Root complexes and links are the node's, not a GPU's: they stand beside, as a text's keys do, and the address that comes back finds its own."""
+    """Root complexes are the node's, not a GPU's: they stand beside, as a text's keys do, and the address that comes back finds its own."""
     for name, index, device in devices_of(foreign_configs):
         served = compile_device.device_fields(device, index)
-        beside = Device({key: value for key, value in device.values.items() if key.startswith(("pcie_topology.", "nvlink"))}, {})
+        beside = Device({key: value for key, value in device.values.items() if key.startswith("pcie_topology.")}, {})
         assert differing(served, inverting.settle(told_of(served), index, beside), index) == set(), name
 
 

@@ -70,8 +70,8 @@ def derive(
     if driver.assumed:
         notes.insert(0, f"driver {version} has no node of its own: its layout, field ids and formats are those of {driver.node}")
     system, origin = _system(_of(told, None), version, node.count, beside)
-    for gpu in (*made.values(), of_node):
-        for key, call in gpu.origin.items():
+    for said in (*(gpu.origin for gpu in made.values()), of_node.origin):
+        for key, call in said.items():
             origin.setdefault(key, call)
     written: dict[str, Any] = {"format": FORMAT, "version": "1.0", "system": system}
     if beside and beside.get("clock"):

@@ -5,7 +5,7 @@ One field holds all links, so several calls make it.  A count of errors says no 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 Said = Iterator[Told | Refusal]
 Found = tuple["Asked", "Answer"]
+One = tuple["Asked", "Answer", Any]
+"""A call, its answer, and what that has under the name that was looked at."""
 
 FIELD_VALUES, STATE = "nvmlDeviceGetFieldValues", "nvmlDeviceGetNvLinkState"
 NODE_MODE = "nvmlSystemGetNvlinkBwMode"
@@ -30,6 +32,8 @@ COUNTED = "nvlink.link_count"
 MOST = 64
 """Links that are looked at, more than any header knows: answers may come from a hostile library."""
 U32 = 0xFFFFFFFF
+INVALID = 2
+"""What a counter that there is not answers, whatever the link."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,7 @@ class Ids:
 def told(answers: Answers, ids: Ids) -> Said:
     """The link fields of one GPU, or of the node."""
     if answers.gpu is None:
-        yield from _mode(answers.of(NODE_MODE), "mode", "nvlink.node_bw_mode.mode")
+        yield from _mode(answers.of(NODE_MODE), "nvlinkBwMode", "nvlink.node_bw_mode.mode")
         return
     yield from _modes(answers)
     yield from _info(answers)
@@ -107,8 +111,8 @@ def _link(number: int, active: bool, answers: Answers, ids: Ids) -> Link:
             address = _address(found[1].out.get(text))
             device_id = found[1].out["pci.pciDeviceId"] if _number(found[1].out.get("pci.pciDeviceId")) else 0
             break
-    far = next((answer.out.get("value") for link, _, answer in _of_ids("remote_link", answers, ids, [number]) if link == number and not answer.code), 0)
-    return Link(active, kind, address, far if isinstance(far, int) and _number(far) else 0, device_id)
+    far = next((value for _, answer, value in _of_ids("remote_link", answers, ids, [number]) if not answer.code), 0)
+    return Link(active, kind, address, far if _number(far) else 0, device_id)
 
 
 def _address(text: Any) -> tuple[int, int, int, int] | None:
@@ -120,48 +124,42 @@ def _address(text: Any) -> tuple[int, int, int, int] | None:
     return found if found[1:3] != (0xFF, 0xFF) and found[2] < 32 and found[3] < 8 else None
 
 
-def _of_ids(reading: str, answers: Answers, ids: Ids, numbers: Iterable[int]) -> Iterator[tuple[int, Asked, Answer]]:
-    """What field ids of a reading answer of the links ``numbers``, with the link's number."""
-    wanted = list(numbers)
+def _of_ids(reading: str, answers: Answers, ids: Ids, numbers: Sequence[int]) -> Iterator[One]:
+    """What field ids of a reading answer of the links ``numbers``, each asked by its own id or as the scope of one for all."""
     for entry in ids.links:
-        if entry.reading != reading or entry.link == "all":
-            continue
-        for number in wanted if entry.link is None else [entry.link]:
-            found = answers.of(FIELD_VALUES, fieldId=entry.id, scopeId=number if entry.link is None else 0) if number in wanted else None
-            if found is not None:
-                yield int(number), *found
+        if entry.reading == reading and entry.link is None:
+            yield from _each(answers, [{"fieldId": entry.id, "scopeId": number} for number in numbers], FIELD_VALUES, "value")
+        elif entry.reading == reading and entry.link in numbers:
+            yield from _each(answers, [{"fieldId": entry.id, "scopeId": 0}], FIELD_VALUES, "value")
+
+
+def _each(answers: Answers, arguments: Iterable[dict[str, int]], function: str, *outs: str) -> Iterator[One]:
+    """What ``function`` answered under each of ``outs``, for each of these arguments."""
+    for given in arguments:
+        found = answers.of(function, **given)
+        if found is not None:
+            yield from ((*found, found[1].out.get(out)) for out in outs)
 
 
 def _in_common(links: list[Link], answers: Answers, ids: Ids) -> Iterator[Told]:
-    """What a profile says once for all links, as they say it: version, bandwidth and count of links each, codes where all have one."""
+    """What a profile says once for all links, as they say it: version, bandwidth and what went over each; the code where all have one."""
     numbers = range(len(links))
     up = [number for number in numbers if links[number].active]
-    versions = [(*found, found[1].out.get("version")) for number in numbers if (found := answers.of("nvmlDeviceGetNvLinkVersion", link=number))]
-    versions += [(asked, answer, answer.out.get("value")) for _, asked, answer in _of_ids("version", answers, ids, numbers)]
-    yield from _first("nvlink.version", versions)
-    speeds = [(asked, answer, answer.out.get("value")) for reading in ("speed", "speed_or_zero") for _, asked, answer in _of_ids(reading, answers, ids, up)]
-    down = [] if up else [(asked, answer, answer.out.get("value")) for _, asked, answer in _of_ids("speed_or_zero", answers, ids, numbers)]
-    yield from _first("nvlink.bandwidth_per_link_mbps", speeds or down)
-    counters = list(_counters(up, answers, ids))
-    if len({value for _, answer, value in counters if not answer.code}) < 2:  # one key stands for the counters of all links
+    versions = _each(answers, ({"link": number} for number in numbers), "nvmlDeviceGetNvLinkVersion", "version")
+    yield from _first("nvlink.version", [*versions, *_of_ids("version", answers, ids, numbers)])
+    speeds = [*_of_ids("speed", answers, ids, up), *_of_ids("speed_or_zero", answers, ids, up or numbers)]  # 0 where all are down
+    yield from _first("nvlink.bandwidth_per_link_mbps", speeds)
+    pairs = [{"link": number, "counter": counter} for number in up for counter in range(4)]
+    counters = [*_of_ids("kib", answers, ids, up), *_each(answers, pairs, "nvmlDeviceGetNvLinkUtilizationCounter", "rxcounter", "txcounter")]
+    counters = [one for one in counters if one[1].code != INVALID]
+    if len({repr(value) for _, answer, value in counters if not answer.code}) < 2:  # one key stands for the counters of all links
         yield from _first("nvlink.counter_seed", counters, "nvlink.bytes_per_second")
-    counts = [found for number in up for counter in range(4) if (found := answers.of("nvmlDeviceGetNvLinkErrorCounter", link=number, counter=counter))]
-    if counts and all(answer.code for _, answer in counts):
-        yield from _first("nvlink.error_rate", [(*found, None) for found in counts])
+    errors = list(_each(answers, pairs, "nvmlDeviceGetNvLinkErrorCounter", "counterValue"))
+    if all(answer.code for _, answer, _ in errors):
+        yield from _first("nvlink.error_rate", errors)
 
 
-def _counters(up: list[int], answers: Answers, ids: Ids) -> Iterator[tuple[Asked, Answer, Any]]:
-    """What went over each link that is up, in KiB: at the instant of the recording, from which a replay counts on."""
-    for _, asked, answer in _of_ids("kib", answers, ids, up):
-        yield asked, answer, answer.out.get("value")
-    for number in up:
-        for counter in (0, 1):
-            found = answers.of("nvmlDeviceGetNvLinkUtilizationCounter", link=number, counter=counter)
-            for out in ("rxcounter", "txcounter") if found is not None else ():
-                yield *found, found[1].out.get(out)
-
-
-def _first(name: str, found: list[tuple[Asked, Answer, Any]], refused: str = "") -> Iterator[Told]:
+def _first(name: str, found: list[One], refused: str = "") -> Iterator[Told]:
     """The first value; where there is none the code that all of them answered, of the field ``refused``."""
     for asked, answer, value in found:
         if not answer.code and holds(name, value):

@@ -105,8 +105,10 @@ def _cleared(made: Keys, said: Told, _: Telling) -> None:
 
 
 INVERSES: tuple[tuple[str, Inverse], ...] = (
-    ("nvlink.links", _links), ("nvlink.version", _number("nvlink.version")), (BANDWIDTH, _number(BANDWIDTH)), ("nvlink.common_speed_mbps", _common_speed),
-    ("nvlink.counter_seed", _number("nvlink.defaults.counter_seed", 0, 2**64 - 1)), ("nvlink.nvle_enabled", _encrypted), ("nvlink.firmware", _firmware),
+    ("nvlink.links", _links), ("nvlink.version", _number("nvlink.version")),
+    (BANDWIDTH, _number(BANDWIDTH)), ("nvlink.common_speed_mbps", _common_speed),
+    ("nvlink.counter_seed", _number("nvlink.defaults.counter_seed", 0, 2**64 - 1)),
+    ("nvlink.nvle_enabled", _encrypted), ("nvlink.firmware", _firmware),
     ("nvlink.bw_mode.supported", _modes), ("nvlink.bw_mode.mode", _mode),
     ("nvlink.low_power_threshold", _number("nvlink.low_power_threshold", 1, 8191)), ("nvlink_error.cleared", _cleared),
 )  # fmt: skip

@@ -42,7 +42,7 @@ def of_gpus(made: Mapping[int, Keys], node: Gathered, version: tuple[int, ...]) 
     values: dict[str, Any] = {}
     origin: dict[str, str] = {}
     for path in sorted(PATHS):
-        said = [gpu for gpu in made.values() if path in gpu.origin]
+        said = [gpu for gpu in made.values() if path in gpu.origin and path in gpu.values]
         if said and (path == inverting_links.LISTS or all(gpu.values[path] == said[0].values[path] for gpu in said)):
             values[path] = [entry for gpu in said for entry in gpu.values[path]] if path == inverting_links.LISTS else said[0].values[path]
             origin[path] = said[0].origin[path]
