@@ -84,11 +84,14 @@ def test_the_fields_of_every_profile_come_back(repository: Path):
 
 
 def test_the_fields_of_another_mocks_profiles_come_back(foreign_configs: list[Path]):
-    """Root complexes are the node's, not a GPU's: they stand beside, as a text's keys do, and the address that comes back finds its own."""
-    for name, index, device in devices_of(foreign_configs):
+    """Those with links and root complexes, which are keys of the node: nothing but the fields is told."""
+    listed = devices_of(foreign_configs)
+    assert {"nvlink.links_per_gpu", "pcie_topology.root_complexes"} <= {key for _, _, device in listed for key in device.values}
+    for name, index, device in listed:
         served = compile_device.device_fields(device, index)
-        beside = Device({key: value for key, value in device.values.items() if key.startswith("pcie_topology.")}, {})
-        assert differing(served, inverting.settle(told_of(served), index, beside), index) == set(), name
+        made = inverting.settle(told_of(served), index)
+        assert differing(served, made, index) == set(), name
+        assert made.unheld == [], name
 
 
 def test_the_fields_of_the_tracer_come_back():

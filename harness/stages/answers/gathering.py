@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from harness.stages import compile as compiling
-from harness.stages.answers import gathering_links, gathering_lists, handlers
+from harness.stages.answers import gathering_links, gathering_lists, gathering_places, handlers
 from harness.stages.answers.gathering_lists import Answers
 from harness.stages.answers.told import Refusal, Told, holds
 from harness.tables import rows
@@ -47,6 +47,7 @@ def gather(recording: Recording, driver: Driver) -> dict[int | None, Gathered]:
         by_gpu.setdefault(asked.gpu, {})[asked] = answer
     order = _Order(driver)
     node = Answers(None, by_gpu.get(None, {}))
+    order.places = gathering_places.places(by_gpu)
     return {gpu: _settle(list(_told(Answers(gpu, answers), node, order))) for gpu, answers in by_gpu.items()}
 
 
@@ -58,6 +59,7 @@ class _Order:
         self._places = {name: place for place, name in enumerate(members.functions())}
         self._own = {(route.target, table[row].field) for row, route in driver.routes.items() if route.kind == "call" and row in table}
         self.field_ids = compiling.field_ids(driver)
+        self.places: dict[int, int] = {}
         self.ids = gathering_links.Ids(tuple(self.field_ids), tuple(compiling.link_ids(driver)))
 
     def of(self, asked: Asked, name: str) -> tuple[int, int]:
@@ -81,6 +83,8 @@ def _told(answers: Answers, node: Answers, order: _Order) -> Iterator[Ranked]:
         for told in (*_of_table(asked, answer), *handlers.told(asked, answer, state)):
             yield order.of(asked, told.name if isinstance(told, Told) else ""), told
     for said in gathering_lists.told(answers, node):
+        yield order.of(said.asked, said.name), said
+    for said in gathering_places.told(answers, order.places) if answers.gpu is not None else ():
         yield order.of(said.asked, said.name), said
     for link in gathering_links.told(answers, order.ids):
         yield order.of(link.asked, link.name if isinstance(link, Told) else ""), link

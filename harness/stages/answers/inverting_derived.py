@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from harness.stages import compile_derived, compile_sessions
-from harness.stages.answers import inverting_links, inverting_lists, inverting_tuning
+from harness.stages.answers import inverting_links, inverting_lists, inverting_places, inverting_tuning
 from harness.stores.schema import codec, keys
 from harness.words.errors import InputError
 from harness.words.state import State
@@ -173,7 +173,7 @@ _INVERSES: tuple[tuple[str, Callable[[Keys, Told, Telling], None]], ...] = (
     ("clocks_throttle_reasons.mask", _throttle), ("clocks_throttle_reasons.supported_mask", _supported),
     ("fabric.health_mask", _health_mask), ("fabric.health_summary", _health_summary),
     ("mig.max_devices", _number("mig.max_gpu_instances")), ("hostname", _hostname), *inverting_tuning.INVERSES,
-    *inverting_links.INVERSES,
+    *inverting_links.INVERSES, *inverting_places.INVERSES,
     ("encoder_stats.sessions", _sessions("encoder_stats")), ("fbc_stats.sessions", _sessions("fbc_stats")),
 )  # fmt: skip
 """Derived field -> what turns it back, in the order in which they lean on each other."""
