@@ -28,6 +28,7 @@ NOT_ANSWERED = {
     "nvlink_error.injected": "errors that are injected are in the same counts",
     "nvlink_error.links": "which links errors are injected into is in their counts alone",
     "nvlink_error.cleared": "when a count began is asked by no call",
+    "nvlink.lanes": "a slot says them, which is never recorded; they follow from the architecture, which 390 has no call for",
     "nvlink.node_bw_mode.supported": "the modes of a node are checked when one is set, and asked by no call",
 }
 """Link fields that no getter answers -> why."""
@@ -107,7 +108,7 @@ def test_the_links_of_a_recording_come_back_as_keys_that_explain_every_answer(na
 
 def test_each_link_field_that_is_said_not_to_be_answered_does_not_come_back() -> None:
     lost = set()
-    for name in ("hopper, switched", "blackwell, all that there is"):
+    for name in ("volta", "hopper, switched", "blackwell, all that there is"):
         own, again = compiled(document(name)), compiled(derived(recorded(name)).text)
         lost |= {field for field, value in of_links(own, 0, name).items() if of_links(again, 0, name)[field] != value}
     assert lost == NOT_ANSWERED.keys()
