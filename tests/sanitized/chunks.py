@@ -79,7 +79,7 @@ def run(world: World, library: Path, files: list[str], words: Sequence[str] = ()
     out, junit = world.home / "out" / f"{name}.txt", world.home / "junit.xml"
     out.parent.mkdir(exist_ok=True)
     junit.unlink(missing_ok=True)
-    options = ["-q", "-p", "no:cacheprovider", "--tb=short", f"--junitxml={junit}", "-m", f"not ({' or '.join(LEFT_OUT)})"]
+    options = ["-q", "-p", "no:cacheprovider", "--tb=short", f"--junitxml={junit}", "-o", "junit_family=xunit1", "-m", f"not ({' or '.join(LEFT_OUT)})"]
     # cffi's buffers come from malloc, whose ends the runtime knows
     variables = {**os.environ, "NVPARITY_LIBRARY": str(library), VARIABLE: world.sanitizer.flavour, "PYTHONMALLOC": "malloc", "PYTHONPATH": str(ROOT)}
     with out.open("wb") as stream:
