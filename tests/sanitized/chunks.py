@@ -79,7 +79,8 @@ def run(world: World, library: Path, files: list[str], words: Sequence[str] = ()
     out, junit = world.home / "out" / f"{name}.txt", world.home / "junit.xml"
     out.parent.mkdir(exist_ok=True)
     junit.unlink(missing_ok=True)
-    options = ["-q", "-p", "no:cacheprovider", "--tb=short", f"--junitxml={junit}", "-o", "junit_family=xunit1", "-m", f"not ({' or '.join(LEFT_OUT)})"]
+    report = [f"--junitxml={junit}", "-o", "junit_family=xunit1"]  # the family that holds what tests record
+    options = ["-q", "-p", "no:cacheprovider", "--tb=short", *report, "-m", f"not ({' or '.join(LEFT_OUT)})"]
     # cffi's buffers come from malloc, whose ends the runtime knows
     variables = {**os.environ, "NVPARITY_LIBRARY": str(library), VARIABLE: world.sanitizer.flavour, "PYTHONMALLOC": "malloc", "PYTHONPATH": str(ROOT)}
     with out.open("wb") as stream:
