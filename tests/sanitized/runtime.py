@@ -19,6 +19,8 @@ from mocklib import build
 HERE = Path(__file__).resolve().parent
 _CRASHES = {f"handle_{signal}": 0 for signal in ("segv", "sigbus", "abort", "sigfpe", "sigill")}
 """A crash stays the signal that tests of crashing libraries look for."""
+_LIMITS = {"disable_coredump": 0}
+"""Limits are the tests': the runtime would fail where nvidia-smi's limit of core files is set from outside while it starts."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,7 @@ SANITIZERS = {
             "quarantine_size_mb": 16,
             "malloc_context_size": 8,
             **_CRASHES,
+            **_LIMITS,
         },
     ),
     "threads": Sanitizer(
@@ -51,6 +54,7 @@ SANITIZERS = {
             "ignore_noninstrumented_modules": 1,  # the interpreter's own order is not seen
             "die_after_fork": 0,
             **_CRASHES,
+            **_LIMITS,
         },
     ),
 }
