@@ -110,7 +110,9 @@ class Nvml:
         return int(answer.out["device"])
 
     def error_string(self, code: int) -> str:
-        """The library's text of a code."""
+        """The library's text of a code; its number where the library has no texts."""
+        if self.function("nvmlErrorString") is None:
+            return f"nvmlReturn_t {code}"
         return str(self.ffi.string(self.library.nvmlErrorString(code)).decode("utf-8", "surrogateescape"))
 
     def call(self, name: str, device: int | None = None, arguments: dict[str, Any] | None = None) -> Answer:

@@ -97,6 +97,8 @@ def texts_of(references: Sequence[str], root: str | None, smi: str | None, libra
         return gathering.of_node(os.environ, None if smi is None else Path(smi), None if library is None else Path(library).absolute())
     if smi is not None or library is not None:
         raise UsageError("--smi and --library are for the node at hand: leave them out, or REF")
+    if "" in references:
+        raise UsageError("an empty name: REF is a capture, a file or a folder")
     paths = [Path(reference) for reference in references]
     if source != CAPTURE and len(paths) == 1 and paths[0].is_dir():
         return gathering.of_folder(paths[0])

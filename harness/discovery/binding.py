@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from harness.discovery import classes, nvml, problems
+from harness.discovery import classes, numbers, nvml, problems
 from harness.discovery.combining import with_problem
 from harness.discovery.model import UNKNOWN, Gpu, Health, Node
 from harness.stages.smi import LIBRARY_NAME
@@ -83,6 +83,8 @@ def discover(library: str | None = None, *, compatible: bool = False) -> Node:
         opened = binding.open_library(library or LIBRARY_NAME)
     except binding.BindingError as error:
         raise MissingError(f"{error}; is this a node with a driver? (--library PATH names a library elsewhere)") from error
+    if opened.function("nvmlInit_v2") is None:
+        raise MissingError(f"{library or LIBRARY_NAME} is no NVML library: it has no nvmlInit_v2 (--library PATH names a library elsewhere)")
     code = opened.init()
     if code:
         raise GateError(f"nvmlInit_v2 answers {opened.error_string(code)} ({code})")
@@ -97,7 +99,13 @@ def node_of(opened: Nvml, *, compatible: bool = False) -> Node:
     gpus: list[Gpu] = []
     said: list[str] = []
     versions = (_driver(opened), _cuda(opened))
-    for index in range(opened.count()):
+    counted = opened.call("nvmlDeviceGetCount_v2")
+    if counted.code:
+        said.append(problems.NO_COUNT.format(reason=opened.error_string(counted.code)))
+    count = int(counted.out.get("deviceCount", 0))
+    if not compatible and count > numbers.FIRST_INSTANCE:
+        said.append(problems.NO_CARD_NUMBER.format(count=count - numbers.FIRST_INSTANCE, first=numbers.FIRST_INSTANCE))
+    for index in range(min(count, numbers.FIRST_INSTANCE)):
         answer = opened.call("nvmlDeviceGetHandleByIndex_v2", None, {"index": index})
         if answer.code:
             said.append(problems.LOST.format(address=f"index {index}", reason=opened.error_string(answer.code)))

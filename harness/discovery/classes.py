@@ -14,9 +14,9 @@ MARKER = "-mig-"
 
 MIB_PER_GB = 1024
 _UNCLEAN = re.compile(r"[^a-z0-9.]+")
-_MEMORY = re.compile(r"[0-9]+g\.([0-9]+)gb")
-_MEMORY_OF_PART = re.compile(r"(?:[0-9]+c\.)?[0-9]+g\.([0-9]+)gb")
-_SIZE = re.compile(r"\b([0-9]+)\s*gb\b", re.IGNORECASE)
+_MEMORY = re.compile(r"[0-9]+g\.([0-9]{1,9})gb")
+_MEMORY_OF_PART = re.compile(r"(?:[0-9]+c\.)?[0-9]+g\.([0-9]{1,9})gb")
+_SIZE = re.compile(r"\b([0-9]{1,9})\s*gb\b", re.IGNORECASE)
 _FORM = re.compile(r"^(?:sxm\d?|pcie?|pg\d+|hbm\w*|oam|ac|nvl\d*)$")
 _VENDOR = frozenset({"nvidia", "tesla", "quadro", "geforce", "graphics", "device", "gpu"})
 _FRACTIONS = 8

@@ -98,10 +98,20 @@ def _numbered(card: Gpu, devices: Sequence[ListedMig], *, compatible: bool) -> t
     """The devices that have a number of their own, and the problem of those that have none."""
     if compatible:
         return list(devices), []
-    kept = [device for device in devices if device.device < numbers.PER_CARD]
-    count = len(devices) - len(kept)
-    reason = f"card {card.index} lists them as {numbers.PER_CARD} and up, which would be another card's"
-    return kept, [problems.NO_NUMBER.format(count=count, reason=reason)] if count else []
+    kept: dict[int, ListedMig] = {}
+    said: list[str] = []
+    once = list(dict.fromkeys(devices))
+    for device in once:
+        if device.device < numbers.PER_CARD:
+            kept.setdefault(device.device, device)
+    high = sum(device.device >= numbers.PER_CARD for device in once)
+    if high:
+        reason = f"card {card.index} lists them as {numbers.PER_CARD} and up, which would be another card's"
+        said.append(problems.NO_NUMBER.format(count=high, reason=reason))
+    if len(kept) + high < len(once):
+        reason = f"card {card.index} lists another in the place of each; give the list of one node"
+        said.append(problems.NO_NUMBER.format(count=len(once) - len(kept) - high, reason=reason))
+    return list(kept.values()), said
 
 
 def _reason(card: Gpu, state: Reported, gpu_instances: Sequence[Row]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ from harness.discovery.listed import ListedMig
 from harness.discovery.model import UNKNOWN
 from harness.discovery.reported import MODES, Reported
 from harness.discovery.rows import Row
-from harness.discovery.texts import Texts
+from harness.discovery.texts import Texts, places
 from harness.text import outline
 from harness.words.errors import InputError
 
@@ -20,7 +20,7 @@ from harness.words.errors import InputError
 class MigCard:
     """One card that has a MIG mode.
 
-    index:       its place in the report, which is nvidia-smi's index
+    index:       its place in the report, which is nvidia-smi's index; where the report is of some cards only, that of the listed card of its UUID
     enabled, pending_enabled:  the mode in force, and the one from the next reset on
     instances:   the devices that a process can be given, as `-L` lists them
     gpu_instances, compute_instances:  rows of `mig -lgi` and `mig -lci`; a GPU instance without a compute instance is no device yet
@@ -63,13 +63,29 @@ def examine(texts: Texts, *, compatible: bool = False) -> list[MigCard]:
     """
     if texts.report is None:
         raise InputError(f"nvidia-smi -q -x: {texts.reason('-q -x')}; without its report no card's MIG mode is known")
-    report = outlined.read(texts.report) if outline.is_one(texts.report) and not compatible else reported.read(texts.report)
-    named = listed.read(texts.listing or b"").instances
+    as_text = outline.is_one(texts.report) and not compatible
+    report = outlined.read(texts.report) if as_text else reported.read(texts.report, compatible=compatible)
+    known = listed.read(texts.listing or b"", compatible=compatible)
+    created, computing = _rows(texts, known.instances, compatible=compatible)
+    told = texts.compute_instances is not None
+    found: list[MigCard] = []
+    for place, (index, entry) in enumerate(zip(places(known, report.cards, compatible=compatible), report.cards, strict=True)):
+        if _has_mode(entry) and index is None:  # not the card that the list and the tables have in its place
+            found.append(replace(_card(place, entry, (), (), ()), listed=False))
+        elif _has_mode(entry) and index is not None:
+            found.append(replace(_card(index, entry, known.instances.get(index, ()), created, computing), listed=told))
+    return found
+
+
+def _rows(texts: Texts, named: Mapping[int, Sequence[ListedMig]], *, compatible: bool) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
+    """The rows of `mig -lgi` and `-lci`; names that the tables cut are completed where they can be, not in compatible mode."""
     created = rows.read(texts.gpu_instances or b"", compatible=compatible).rows
     computing = rows.read(texts.compute_instances or b"", compatible=compatible).rows
-    cards = [(place, entry) for place, entry in enumerate(report.cards) if _has_mode(entry)]
-    told = texts.compute_instances is not None
-    return [replace(_card(place, entry, named.get(place, ()), created, computing), listed=told) for place, entry in cards]
+    if compatible:
+        return created, computing
+    profiles = {card: {one.profile for one in devices} for card, devices in named.items()}
+    created = rows.completed(created, profiles)
+    return created, rows.completed(computing, profiles, created)
 
 
 def _has_mode(entry: Reported) -> bool:

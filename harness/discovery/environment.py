@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from harness.discovery import classes
 from harness.discovery.model import Gpu
-from harness.text import listing
+from harness.text import listing, quoting
 from harness.words.errors import InputError
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
+_UUID = re.compile(r"[A-Za-z0-9/_.:-]+")
+"""Characters of a UUID in every driver's spelling; the value may end up in a shell's hands."""
 ONE = "a process opens one MIG instance, and instances have no NVLink or peer access between them"
 
 
@@ -38,6 +41,9 @@ def variables(gpus: Sequence[Gpu]) -> dict[str, str]:
     """
     if not gpus:
         raise InputError("no device: name one by its index, as nvparity discover lists it")
+    twice = next((gpu for place, gpu in enumerate(gpus) if gpu in gpus[:place]), None)
+    if twice is not None:
+        raise InputError(f"{twice.label} is named twice; a process sees a device once")
     grouped = [gpu for gpu in gpus if gpu.is_mig]
     if grouped and len(gpus) > 1:
         raise InputError(f"{', '.join(gpu.label for gpu in gpus)} cannot be one group: {ONE}; name {grouped[0].label} alone")
@@ -48,4 +54,6 @@ def variables(gpus: Sequence[Gpu]) -> dict[str, str]:
             raise InputError(f"{gpu.label} has no UUID in what nvidia-smi printed, so it cannot be given to a process")
         if listing.is_masked(gpu.uuid):
             raise InputError(f"{gpu.label}: its UUID is hidden ({gpu.uuid}) by whoever gave the text; read the node itself, or an unedited text")
+        if not _UUID.fullmatch(gpu.uuid):
+            raise InputError(f"{gpu.label}: {quoting.quote(gpu.uuid)} is no UUID that a driver gives; read the node itself")
     return {VISIBLE: ",".join(gpu.uuid for gpu in gpus)}

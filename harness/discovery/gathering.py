@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,17 +11,20 @@ from typing import TYPE_CHECKING
 from harness.discovery.texts import Texts
 from harness.stages.importing import doors
 from harness.stages.smi import SmiRun, node_smi, run_node
-from harness.text import listing, rawbytes
+from harness.text import listing, rawbytes, refusals
 from harness.text.listing import Listing
 from harness.text.transcript import VIEW_LIST, VIEW_QUERY, VIEW_TEXT
 from harness.words.errors import GateError, InputError, MissingError, UsageError
 
 if TYPE_CHECKING:
+    from harness.stages.importing.doors import Content
     from harness.stores.captures import Capture
 
 LISTING, REPORT, GPU_INSTANCES, COMPUTE_INSTANCES = "listing", "report", "gpu_instances", "compute_instances"
 COMMANDS = {LISTING: ("-L",), REPORT: ("-q", "-x"), GPU_INSTANCES: ("mig", "-lgi"), COMPUTE_INSTANCES: ("mig", "-lci")}
 """Part of `Texts` -> the arguments of nvidia-smi that print it."""
+EITHER = "instances"
+"""Part of a sentence that both tables have in their place: -lci of a node without GPU instances says so, too."""
 VIEWS = {VIEW_LIST: LISTING, VIEW_TEXT: REPORT, VIEW_QUERY: REPORT, "mig-lgi": GPU_INSTANCES, "mig-lci": COMPUTE_INSTANCES}
 """View of a capture -> the part that it is; of two that are one part the later is taken."""
 MAX_FILES = 64
@@ -29,10 +32,12 @@ MAX_FILES = 64
 
 _SIGNS: tuple[tuple[str, re.Pattern[bytes]], ...] = (
     (REPORT, re.compile(rb"<nvidia_smi_log|<!DOCTYPE nvidia_smi|=NVSMI LOG=")),
-    (COMPUTE_INSTANCES, re.compile(rb"^[ \t]*\|[ \t]*Compute instances:|^No compute instances found", re.MULTILINE)),
-    (GPU_INSTANCES, re.compile(rb"^[ \t]*\|[ \t]*GPU instances:|^No GPU instances found|^No MIG-(?:enabled|supported) devices found", re.MULTILINE)),
+    (COMPUTE_INSTANCES, re.compile(rb"^[ \t]*\|[ \t]*Compute instances:|^(?:No|Failed to display) compute instances", re.MULTILINE)),
+    (GPU_INSTANCES, re.compile(rb"^[ \t]*\|[ \t]*GPU instances:|^Failed to display GPU instances:", re.MULTILINE)),
+    (EITHER, re.compile(rb"^No GPU instances found|^No MIG-(?:enabled|supported) devices found", re.MULTILINE)),
     (LISTING, re.compile(rb"^[ \t#]*GPU [0-9]+:|^No devices (?:were )?found|^Unable to determine the device handle", re.MULTILINE)),
 )
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _ROW = re.compile(rb"^GPU [0-9]+:", re.MULTILINE)
 _MOVED_ROW = re.compile(rb"^[ \t#]+GPU [0-9]+:", re.MULTILINE)
 
@@ -54,17 +59,10 @@ def of_files(paths: Iterable[Path]) -> Texts:
 
     Raises InputError for a file that is none of the four, or the second of its kind, UsageError for no file at all.
     """
-    found: dict[str, tuple[bytes, str]] = {}
-    for content in doors.read_all(paths):
-        part = part_of(content.data)
-        if part is None:
-            raise InputError(f"{content.name}: none of {', '.join(map(view, COMMANDS))}; give what nvidia-smi printed for one of these")
-        if part in found:
-            raise InputError(f"{content.name}: a second text of nvidia-smi {view(part)}, beside {found[part][1]}; give the texts of one node")
-        found[part] = (content.data, content.name)
+    found = _parts(doors.read_all(paths))
     if not found:
         raise UsageError("no file given")
-    return _texts({part: data for part, (data, _) in found.items()}, lambda part: f"no file holds a text of {view(part)}")
+    return _texts(found, lambda part: f"no file holds a text of {view(part)}")
 
 
 def of_folder(folder: Path) -> Texts:
@@ -75,10 +73,43 @@ def of_folder(folder: Path) -> Texts:
         raise InputError(f"{folder}: cannot be read: {error.strerror}") from error
     if len(named) > MAX_FILES:
         raise InputError(f"{folder}: {len(named)} files, the most is {MAX_FILES}; name the four texts of one node")
-    texts = [path for path in named if part_of(_head(path)) is not None]
-    if not texts:
-        raise InputError(f"{folder}: no file of it holds what nvidia-smi {', '.join(map(view, COMMANDS))} print")
-    return of_files(texts)
+    unread: list[str] = []
+    found = _parts(_that_are_texts(named, unread))
+    passed = f" ({unread[0]})" if unread else ""
+    if not found:
+        raise InputError(f"{folder}: no file of it holds what nvidia-smi {', '.join(map(view, COMMANDS))} print{passed}")
+    return _texts(found, lambda part: f"no file holds a text of {view(part)}{passed}")
+
+
+def _parts(contents: Iterable[Content]) -> dict[str, bytes]:
+    """Part -> its text.  Raises InputError for a text that is none of the four, or the second of its kind."""
+    found: dict[str, Content] = {}
+    told = sorted(((part_of(content.data), content) for content in contents), key=lambda one: one[0] == EITHER)
+    for sign, content in told:
+        free = COMPUTE_INSTANCES if GPU_INSTANCES in found and COMPUTE_INSTANCES not in found else GPU_INSTANCES
+        part = free if sign == EITHER else sign
+        if part is None and content.data.startswith(_UTF16):
+            raise refusals.utf16(content.name)
+        if part is None:
+            raise InputError(f"{content.name}: none of {', '.join(map(view, COMMANDS))}; give what nvidia-smi printed for one of these")
+        if part in found:
+            raise InputError(f"{content.name}: a second text of nvidia-smi {view(part)}, beside {found[part].name}; give the texts of one node")
+        found[part] = content
+    return {part: content.data for part, content in found.items()}
+
+
+def _that_are_texts(paths: Iterable[Path], unread: list[str]) -> Iterator[Content]:
+    """The files that are one of the four texts; ``unread`` gets a line for each that may be one and cannot be read."""
+    for path in paths:
+        try:
+            content = doors.read(path)
+        except (InputError, MissingError) as error:
+            unread.append(str(error))
+            continue
+        if content.data.startswith(_UTF16):
+            unread.append(str(refusals.utf16(content.name)))
+        elif part_of(content.data) is not None:
+            yield content
 
 
 def of_node(variables: Mapping[str, str], smi: Path | None = None, library: Path | None = None) -> Texts:
@@ -103,7 +134,7 @@ def of_node(variables: Mapping[str, str], smi: Path | None = None, library: Path
 
 
 def part_of(data: bytes) -> str | None:
-    """The part that ``data`` is, None for a text of something else."""
+    """The part that ``data`` is, EITHER for one that may be each of two, None for a text of something else."""
     return next((part for part, sign in _SIGNS if sign.search(data)), None)
 
 
@@ -111,13 +142,6 @@ def _ended(run: SmiRun) -> str:
     """How a run that failed ended, with the first line it left."""
     lines = (run.stdout + run.stderr).decode("utf-8", "replace").strip().splitlines()
     return f"ended with status {run.status}" + (f": {lines[0].strip()[:200]}" if lines else "")
-
-
-def _head(path: Path) -> bytes:
-    try:
-        return doors.read(path).data
-    except (InputError, MissingError):
-        return b""
 
 
 def _texts(found: Mapping[str, bytes], reason: Callable[[str], str]) -> Texts:

@@ -18,10 +18,21 @@ from harness.text import lost, rawbytes
 from harness.text.lost import LostGpu
 
 MAX_DIGITS = 9
-"""More digits than any index has; a longer number is no row."""
+"""More digits than any index has; an instance with a longer one is no row, and those of a card with a longer one are dropped with it."""
 
-_GPU = re.compile(rf"GPU ([0-9]{{1,{MAX_DIGITS}}}):(?: (.*?))?(?: \(UUID: ([^)\s]+)\).*)?\s*")
-_MIG = re.compile(rf"\s+MIG\s+(\S+)\s+Device\s+([0-9]{{1,{MAX_DIGITS}}}):\s*\(UUID:\s*([^)\s]+)\).*", re.DOTALL)
+_GPU = re.compile(r"GPU ([0-9]+):(.*)")
+_CARD = re.compile(r"(.*?)(?: \(UUID: ([^)\s]+)\).*)?")
+_BLANK = r"\t\n\f\r \uf70c\uf70d"
+"""White space of the source's regular expressions, form feed and carriage return also as `rawbytes` spells them."""
+
+
+def _mig_row(blank: str) -> re.Pattern[str]:
+    """The row of an instance, with the characters ``blank`` between its words."""
+    uuid = rf"\(UUID:[{blank}]*([^){blank}]+)\)"
+    return re.compile(rf"[{blank}]+MIG[{blank}]+([^{blank}]+)[{blank}]+Device[{blank}]+([0-9]{{1,{MAX_DIGITS}}}):[{blank}]*{uuid}")
+
+
+_MIG_ROWS = {False: _mig_row(r"\s"), True: _mig_row(_BLANK)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +67,20 @@ class Listed:
         return {index: card.instances for index, card in self.cards.items() if card.instances}
 
 
-def read(text: str | bytes) -> Listed:
+def read(text: str | bytes, *, compatible: bool = False) -> Listed:
     """What ``text`` lists.  Never raises: what is no row is dropped, and a MIG row before any card's, too.
 
-    A card whose row repeats goes on; instances are sorted by device number, gaps are kept.
+    A card whose row repeats goes on; instances are sorted by device number, gaps are kept.  ``compatible`` takes the white space of ASCII alone for
+    such, and a byte order mark for text.
     """
     cards: dict[int, ListedCard] = {}
     gone: list[LostGpu] = []
     current: ListedCard | None = None
-    for line in _lines(text):
-        if (gpu := _GPU.fullmatch(line)) is not None:
-            current = cards.setdefault(int(gpu[1]), ListedCard(int(gpu[1]), (gpu[2] or "").strip(), gpu[3] or ""))
-        elif (mig := _MIG.fullmatch(line)) is not None and current is not None:
+    instance = _MIG_ROWS[compatible]
+    for line in _lines(text, compatible=compatible):
+        if (gpu := _GPU.match(line)) is not None:
+            current = _card(cards, gpu[1], gpu[2])
+        elif (mig := instance.match(line)) is not None and current is not None:
             current.instances.append(ListedMig(int(mig[2]), mig[1], mig[3]))
         elif (away := lost.parse(line)) is not None:
             gone.append(away)
@@ -76,6 +89,15 @@ def read(text: str | bytes) -> Listed:
     return Listed(cards, tuple(gone))
 
 
-def _lines(text: str | bytes) -> Iterator[str]:
+def _card(cards: dict[int, ListedCard], number: str, rest: str) -> ListedCard | None:
+    """The card of a row, a new one where it is not listed yet; None for a number that no card has."""
+    if len(number) > MAX_DIGITS:
+        return None
+    said = _CARD.fullmatch(rest.strip())
+    name, uuid = (said[1], said[2]) if said else (rest, "")
+    return cards.setdefault(int(number), ListedCard(int(number), name.strip(), uuid or ""))
+
+
+def _lines(text: str | bytes, *, compatible: bool) -> Iterator[str]:
     whole = rawbytes.decode(text) if isinstance(text, bytes) else text
-    yield from whole.removeprefix("\ufeff").split("\n")
+    yield from (whole if compatible else whole.removeprefix("\ufeff")).split("\n")

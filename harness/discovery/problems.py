@@ -11,9 +11,11 @@ UNNAMED = "MIG is on and has instances, but nvidia-smi -L does not name them: no
 PENDING = "MIG {pending} from the next reset of the card on; until then it is {current}"
 NO_REPORT = "nvidia-smi -q -x gave no report: {reason}"
 NO_LIST = "nvidia-smi -L gave no list: {reason}"
-NO_MATCH = "the report has no card that is this one"
+STRANGER = "the report's card {card} is none that nvidia-smi -L lists in its place, nor elsewhere: it is left out; give the texts of one node"
 NO_PROFILE = "its profile is not known, so it has no class"
 NO_NUMBER = "{count} MIG devices have no number of their own: {reason}"
+NO_CARD_NUMBER = "{count} cards have no number of their own: from {first} on numbers are instances'"
+NO_COUNT = "NVML does not say how many devices there are: {reason}"
 LOST = "GPU at {address} has no handle: {reason}"
 DEAD = frozenset({15, 16})
 """nvmlReturn_t of a card on which nothing can run: NVML_ERROR_GPU_IS_LOST, NVML_ERROR_RESET_REQUIRED (nvml.h)."""

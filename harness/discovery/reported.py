@@ -96,14 +96,14 @@ def mebibytes(text: str | None) -> int | None:
     return int(match[1]) if match else None
 
 
-def read(data: bytes, name: str = "nvidia-smi -q -x") -> Report:
-    """The report that ``data`` is; ``name`` stands for it in messages.
+def read(data: bytes, name: str = "nvidia-smi -q -x", *, compatible: bool = False) -> Report:
+    """The report that ``data`` is; ``name`` stands for it in messages.  ``compatible`` repairs nothing: a bare ``&`` in a name makes it unreadable.
 
     Raises InputError, which says that nvidia-smi's report could not be read and why, for text that is none.  Elements that are not asked for are not
     looked at, whatever the driver.
     """
     try:
-        root = document.tree_of(data, name)
+        root = document.tree_of(data, name, strict=compatible)
     except InputError as error:
         raise InputError(f"nvidia-smi's report could not be read: {error}") from error
     cards = tuple(_card(gpu) for gpu in root.iterchildren("gpu"))

@@ -10,8 +10,8 @@ The two tables differ by the column of the GPU instance, which `-lci` has; one r
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from harness.discovery.model import UNKNOWN
@@ -22,10 +22,15 @@ _PLACEMENT = r"([0-9]{1,9}:[0-9]{1,9})"
 _LCI = re.compile(rf"\|\s*{_ID}\s+{_ID}\s+MIG\s+(\S+)\s+{_ID}\s+{_ID}\s+{_PLACEMENT}\s*\|")
 _LGI = re.compile(rf"\|\s*{_ID}\s+MIG\s+(\S+)\s+{_ID}\s+{_ID}\s+{_PLACEMENT}\s*\|")
 _LCI_UNPLACED = re.compile(rf"\|\s*{_ID}\s+{_ID}\s+MIG\s+(\S+)\s+{_ID}\s+{_ID}\s*\|")
-_FRAME = re.compile(r"[+|].*[+|]?")
+_FRAME = re.compile(r"[+|].*")
+_PART = re.compile(r"[0-9]+c\.")
 _PLACED = "Placement"
+_ODD_BLANKS = " \t\r\v\f\uf70b\uf70c\uf70d"
+"""White space that may stand around a row, also as `rawbytes` spells it."""
 CUT = "..."
-"""What a profile's name ends with where the column was too narrow for it (525 to 570: over 13 characters in -lgi, 14 in -lci)."""
+"""What a profile's name ends with where the column was too narrow for it (up to 570: over 13 characters in -lgi; all: over 14 in -lci)."""
+ALL_ENGINES = {64: "+me.all", 65: "+me.all"}
+"""Profile id -> what stands behind the memory in its name (facts on MIG tables: two and one slice with every media engine)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +67,7 @@ def read(text: str | bytes, *, compatible: bool = False) -> Table:
     Rows of a ``-lci`` that has no column for the placement are read, too; ``compatible`` skips them.
     """
     whole = rawbytes.decode(text) if isinstance(text, bytes) else text
-    lines = [line.strip() for line in whole.removeprefix("\ufeff").split("\n")]
+    lines = [line.strip().strip(_ODD_BLANKS) for line in (whole if compatible else whole.removeprefix("\ufeff")).split("\n")]
     unplaced = not compatible and not any(_PLACED in line for line in lines)
     return Table(tuple(_rows(lines, unplaced=unplaced)), tuple(line for line in lines if line and not _FRAME.fullmatch(line)))
 
@@ -75,3 +80,31 @@ def _rows(lines: list[str], *, unplaced: bool) -> Iterator[Row]:
             yield Row(int(lgi[1]), lgi[2], int(lgi[3]), int(lgi[4]), UNKNOWN, lgi[5])
         elif unplaced and (bare := _LCI_UNPLACED.match(line)) is not None:
             yield Row(int(bare[1]), bare[3], int(bare[4]), int(bare[2]), int(bare[5]))
+
+
+def completed(rows: Iterable[Row], names: Mapping[int, Iterable[str]], created: Iterable[Row] = ()) -> tuple[Row, ...]:
+    """``rows`` with each profile that was cut whole again, where its id or its GPU instance says how it goes on, or one listed name alone fits it.
+
+    ``names``: card -> the profiles that `-L` lists on it.  ``created``: the GPU instances, for `-lci` rows: a compute instance that fills one has its
+    name, and one that shares it ``1c.`` and the like before that.  What nothing tells stays cut.
+    """
+    profiles = {(row.gpu, row.gpu_instance): row.profile for row in created}
+    return tuple(_whole(row, names.get(row.gpu, ()), profiles) for row in rows)
+
+
+def _whole(row: Row, listed: Iterable[str], profiles: Mapping[tuple[int, int], str]) -> Row:
+    if not row.profile.endswith(CUT):
+        return row
+    start = row.profile.removesuffix(CUT)
+    if row.compute_instance == UNKNOWN:
+        told = start.partition("+")[0] + ALL_ENGINES.get(row.profile_id, "")
+    else:
+        part = _PART.match(start)
+        told = (part[0] if part else "") + profiles.get((row.gpu, row.gpu_instance), "")
+    fit = {name for name in listed if _goes_on(name, start)}
+    whole = told if _goes_on(told, start) else fit.pop() if len(fit) == 1 else row.profile
+    return replace(row, profile=whole)
+
+
+def _goes_on(name: str, start: str) -> bool:
+    return name.startswith(start) and len(name) > len(start) and not name.endswith(CUT)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
-from harness.discovery import classes, combining, listed, outlined, problems, reported, rows
+from harness.discovery import classes, combining, listed, numbers, outlined, problems, reported, rows
 from harness.discovery.combining import Halves
 from harness.discovery.listed import Listed, ListedCard
 from harness.discovery.model import Gpu, Health, Node
 from harness.discovery.reported import Report, Reported
-from harness.text import outline
+from harness.text import listing, outline, rawbytes, refusals
 from harness.words.errors import InputError
+
+_NO_DEVICES = re.compile(rb"^No devices (?:were )?found", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,18 +43,35 @@ def discover(texts: Texts, *, compatible: bool = False) -> Node:
     The node's problems say what was missing; compatible mode has none, and drops an unreadable report without a word as its source does (ledger
     DM64, DM65).
     """
-    said: list[str] = []
-    named = listed.read(texts.listing or b"")
-    if texts.listing is None:
-        said.append(problems.NO_LIST.format(reason=texts.reason("-L")))
+    named = listed.read(texts.listing or b"", compatible=compatible)
+    said = [problems.NO_LIST.format(reason=reason)] if (reason := _unlisted(texts, named)) else []
     report, error = _report(texts, compatible=compatible)
     if error:
         said.append(problems.NO_REPORT.format(reason=error))
     said.extend(problems.LOST.format(address=gone.address, reason=gone.reason) for gone in named.lost)
+    entries = report.cards if report else ()
     cards = list(_cards(named, report, compatible=compatible))
-    halves = Halves(named.instances, report.cards if report else (), rows.read(texts.gpu_instances or b"", compatible=compatible).rows)
+    if not compatible:
+        said.extend(_strangers(named, entries))
+        cards, too_many = [card for card in cards if card.index < numbers.FIRST_INSTANCE], len(cards)
+        if len(cards) < too_many:
+            said.append(problems.NO_CARD_NUMBER.format(count=too_many - len(cards), first=numbers.FIRST_INSTANCE))
+    halves = Halves(named.instances, entries, rows.read(texts.gpu_instances or b"", compatible=compatible).rows)
     made = combining.expand(cards, halves, compatible=compatible)
     return Node(made.gpus, ()) if compatible else Node(made.gpus, (*said, *made.problems))
+
+
+def _unlisted(texts: Texts, named: Listed) -> str:
+    """Why nothing is listed, ``""`` where something is, or where the list says that there is nothing."""
+    if texts.listing is None:
+        return texts.reason("-L")
+    if named.cards or named.lost or not texts.listing.strip() or _NO_DEVICES.search(texts.listing):
+        return ""
+    try:
+        refusals.check_size(texts.listing, "nvidia-smi -L", len(texts.listing))
+    except InputError as error:
+        return str(error)
+    return str(refusals.not_a_capture(rawbytes.decode(texts.listing), "nvidia-smi -L", "-L"))
 
 
 def _report(texts: Texts, *, compatible: bool) -> tuple[Report | None, str]:
@@ -60,7 +81,7 @@ def _report(texts: Texts, *, compatible: bool) -> tuple[Report | None, str]:
     try:
         if outline.is_one(texts.report) and not compatible:
             return outlined.read(texts.report), ""
-        return reported.read(texts.report), ""
+        return reported.read(texts.report, compatible=compatible), ""
     except InputError as error:
         return None, str(error)
 
@@ -68,20 +89,37 @@ def _report(texts: Texts, *, compatible: bool) -> tuple[Report | None, str]:
 def _cards(named: Listed, report: Report | None, *, compatible: bool) -> Iterator[Gpu]:
     """The cards of both texts by index: a report's card is the listed one of its UUID, else the one in its place."""
     entries = report.cards if report else ()
-    places = _places(named, entries, compatible=compatible)
-    found = {index: _card(index, named.cards.get(index), entry, report) for index, entry in zip(places, entries, strict=True)}
+    numbered = zip(places(named, entries, compatible=compatible), entries, strict=True)
+    found = {index: _card(index, named.cards.get(index), entry, report) for index, entry in numbered if index is not None}
     alone = {index: _card(index, card, None, report) for index, card in named.cards.items() if index not in found}
     yield from (gpu for _, gpu in sorted({**alone, **found}.items()))
 
 
-def _places(named: Listed, entries: tuple[Reported, ...], *, compatible: bool) -> list[int]:
-    """The nvidia-smi index of each card of a report: its place, but that of the listed card with its UUID where a report is of some cards only."""
-    by_uuid = {card.uuid: card.index for card in named.cards.values()}
-    counted = Counter([entry.uuid for entry in entries] + [card.uuid for card in named.cards.values()])
-    told = [by_uuid.get(entry.uuid) if counted[entry.uuid] <= 2 else None for entry in entries]
-    if compatible or None in told or len(set(told)) < len(told):
+def places(named: Listed, entries: Sequence[Reported], *, compatible: bool = False) -> list[int | None]:
+    """The nvidia-smi index of each card of a report: that of the listed card with its UUID, else its place.
+
+    None for a card in whose place another one is listed, by its UUID: the report is of some cards only, or of another node.  ``compatible`` goes by
+    the place alone.
+    """
+    if compatible:
         return list(range(len(entries)))
-    return [index for index in told if index is not None]
+    counted = Counter([entry.uuid for entry in entries] + [card.uuid for card in named.cards.values()])
+    clear = {uuid for uuid, count in counted.items() if uuid and count <= 2 and not listing.is_masked(uuid)}
+    by_uuid = {card.uuid: card.index for card in named.cards.values() if card.uuid in clear}
+    taken = {by_uuid[entry.uuid] for entry in entries if entry.uuid in by_uuid}
+    return [by_uuid.get(entry.uuid, None if at in taken or _differ(named.cards.get(at), entry, clear) else at) for at, entry in enumerate(entries)]
+
+
+def _differ(card: ListedCard | None, entry: Reported, clear: AbstractSet[str]) -> bool:
+    """Do the UUIDs of both say that they are two cards?"""
+    return card is not None and {card.uuid, entry.uuid} <= clear and card.uuid != entry.uuid
+
+
+def _strangers(named: Listed, entries: Sequence[Reported]) -> Iterator[str]:
+    """The problem of each card of the report that is none of the listed ones."""
+    for at, entry in zip(places(named, entries), entries, strict=True):
+        if at is None:
+            yield problems.STRANGER.format(card=entry.bus_id or entry.uuid)
 
 
 def _card(index: int, named: ListedCard | None, entry: Reported | None, report: Report | None) -> Gpu:

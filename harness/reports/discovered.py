@@ -41,12 +41,12 @@ def doctor_lines(cards: Sequence[MigCard]) -> Iterator[str]:
     for card in cards:
         yield f"card {card.index}  {_plain(card.name) or '(no name)'}: MIG {_word(card.enabled)}, after the next reset {_word(card.pending_enabled)}"
         for one in card.instances:
-            yield f"    device {one.device}  {one.profile}  {one.uuid}"
+            yield f"    device {one.device}  {_plain(one.profile)}  {_plain(one.uuid)}"
         for row in card.gpu_instances:
-            yield f"    GPU instance {row.gpu_instance}  {row.profile}  profile {row.profile_id}{_placed(row.placement)}"
+            yield f"    GPU instance {row.gpu_instance}  {_plain(row.profile)}  profile {row.profile_id}{_placed(row.placement)}"
         for row in card.compute_instances:
             where = f"compute instance {row.compute_instance} of GPU instance {row.gpu_instance}"
-            yield f"    {where}  {row.profile}  profile {row.profile_id}{_placed(row.placement)}"
+            yield f"    {where}  {_plain(row.profile)}  profile {row.profile_id}{_placed(row.placement)}"
         yield from (f"    warning: {warning}" for warning in card.warnings)
     if not cards:
         yield "no card has a MIG mode"

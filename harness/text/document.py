@@ -118,22 +118,26 @@ def read(data: bytes, name: str = "capture", *, edited: bool = False) -> Documen
     return document
 
 
-def tree_of(data: bytes, name: str = "capture") -> xmltree.Element:
+def tree_of(data: bytes, name: str = "capture", *, strict: bool = False) -> xmltree.Element:
     """The root element of ``data`` as the XML parser alone reads it, for whoever asks for a few readings and keeps no layout.
 
     There is no second reader and nothing is written again.  Text around the root element is dropped.  What is no XML as it stands (a product
-    name's bare ``&``) is repaired as ``read`` does.  Raises InputError as ``read``.
+    name's bare ``&``) is repaired as ``read`` does, with ``strict`` it is refused.  Raises InputError as ``read``.
     """
     refusals.check_size(data, name, MAX_BYTES)
     text = rawbytes.decode(data).replace("\r\n", "\n").removeprefix("\ufeff")
     start, end = text.find(f"<{ROOT_TAG}"), text.rfind(f"</{ROOT_TAG}>")
     if start < 0:
         raise refusals.not_a_capture(text, name)
-    if end > start and "<!ENTITY" not in text:
+    if strict and rawbytes.has_odd_bytes(text):
+        raise InputError(f"{name}: not well-formed XML: it holds bytes that are no text; capture again")
+    if end > start and (strict or "<!ENTITY" not in text):
         try:
             return xmltree.parse(text[start : end + len(ROOT_TAG) + 3].encode(), name)
         except InputError:
-            pass  # the scanner says what is wrong, or repairs it
+            if strict:
+                raise
+            # else the scanner says what is wrong, or repairs it
     scan = scanner.scan(text, name)
     return xmltree.parse(_copy(text, scan), name, scan.span[0])
 

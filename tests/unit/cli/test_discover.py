@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes.util
 import json
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from harness.cli import guard
 from tests.unit.discovery.nodes import card, devices, memory, mig, modes, named, report
 
 ROOT = Path(__file__).resolve().parents[3]
+LIBC = ctypes.util.find_library("c") or "libc.so.6"
 LIST = b"""GPU 0: NVIDIA A100-SXM4-80GB (UUID: GPU-0)
   MIG 3g.40gb     Device  0: (UUID: MIG-a)
   MIG 1g.10gb+me  Device  1: (UUID: MIG-GPU-0/9/0)
@@ -112,6 +114,8 @@ def test_what_cannot_be_given_is_refused_with_the_reason(capsys: pytest.CaptureF
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
+        (["discover", ""], 2, "an empty name"),
+        (["discover", "--from", "nvml", "--library", LIBC], 4, "is no NVML library: it has no nvmlInit_v2"),
         (["discover", "nosuch"], 3, "'nosuch' is no capture, file or folder"),
         (["discover", "h100-sxm5-x8_580.105.0"], 3, "h100-sxm5-x8_580.105.08"),
         (["discover", "--from", "nvml", "x"], 2, "leave out REF"),

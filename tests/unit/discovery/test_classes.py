@@ -103,6 +103,13 @@ def test_other_texts_say_no_memory(text: str, compatible: bool) -> None:
     assert classes.profile_memory_gb(text, compatible=compatible) == 0
 
 
+@BOTH
+@pytest.mark.parametrize("digits", [10, 5000])
+def test_a_number_that_no_memory_has_is_none(digits: int, compatible: bool) -> None:
+    assert classes.profile_memory_gb(f"1g.{'9' * digits}gb", compatible=compatible) == 0
+    assert classes.card_class(f"A {'9' * digits}GB", 1024) == f"a-{'9' * digits}gb-1g"
+
+
 def test_a_compute_instances_profile_says_the_memory_that_it_shares() -> None:
     assert classes.profile_memory_gb("1c.3g.20gb") == 20
 

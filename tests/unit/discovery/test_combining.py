@@ -203,6 +203,16 @@ def test_health_is_looked_at_once_the_memory_is_set(compatible: bool) -> None:
     assert [gpu.health.problems for gpu in made] == [("hot",), ("hot",), ()]
 
 
+def test_a_row_that_repeats_is_one_device_and_another_in_its_place_is_a_problem_of_the_node() -> None:
+    twice = [*named(0, 1), *named(1)]
+    node = combining.expand([CARD], Halves({0: twice}))
+    assert ([gpu.index for gpu in node.gpus], node.problems) == ([1000, 1001], ())
+    node = combining.expand([CARD], Halves({0: [*named(0), ListedMig(0, "1g.10gb", "MIG-other")]}))
+    assert [gpu.uuid for gpu in node.gpus] == ["MIG-0"]
+    assert node.problems[0].startswith("1 MIG devices have no number of their own: card 0 lists another")
+    assert [gpu.index for gpu in combining.expand([CARD], Halves({0: twice}), compatible=True).gpus] == [1000, 1001, 1001]
+
+
 def test_devices_without_a_number_of_their_own_are_a_problem_of_the_node() -> None:
     node = combining.expand([CARD], Halves({0: named(0, 100)}))
     assert [gpu.index for gpu in node.gpus] == [1000]

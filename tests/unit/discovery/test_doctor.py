@@ -40,6 +40,30 @@ def test_each_card_has_its_devices_and_instances_by_its_place_in_the_report(comp
     assert (second.index, second.name, [row.gpu_instance for row in second.gpu_instances]) == (2, "", [8])
 
 
+def test_a_report_that_lacks_a_card_is_put_to_the_listed_ones_by_uuid() -> None:
+    """What nvidia-smi prints of a node whose first GPU is lost: the list keeps the others' numbers, the report leaves the lost one out."""
+    listing = b"Unable to determine the device handle for gpu 0000:01:00.0: GPU is lost.\nGPU 1: a (UUID: GPU-b)\n  MIG p Device 0: (UUID: MIG-b)\n"
+    lost = Texts(listing, report(card(named("a", "GPU-b"), modes("Enabled"), devices(mig(0, 2, 0)))), LGI.replace(b"|   2", b"|   1"), LCI)
+    (found,) = doctor.examine(lost)
+    assert (found.index, [one.uuid for one in found.instances], [row.gpu_instance for row in found.gpu_instances]) == (1, ["MIG-b"], [8])
+    (found,) = doctor.examine(lost, compatible=True)
+    assert (found.index, found.instances) == (0, ())
+
+
+def test_a_card_that_is_none_of_the_listed_ones_gets_nothing_of_theirs() -> None:
+    (found,) = doctor.examine(Texts(LIST, report(card(named("a", "GPU-x1"), modes("Enabled"), devices(mig(0, 2, 0)))), LGI, LCI))
+    assert (found.index, found.instances, found.gpu_instances, found.warnings) == (0, (), (), (problems.UNNAMED,))
+
+
+def test_names_that_the_tables_cut_are_whole_again() -> None:
+    lgi = LGI.replace(b"MIG 3g.40gb   9 ", b"MIG 2g.48gb+me... 64 ")
+    lci = LCI.replace(b"MIG 3g.40gb ", b"MIG 1c.2g.48gb+... ")
+    first, _ = doctor.examine(Texts(LIST, REPORT, lgi, lci))
+    assert (first.gpu_instances[0].profile, first.compute_instances[0].profile) == ("2g.48gb+me.all", "1c.2g.48gb+me.all")
+    first, _ = doctor.examine(Texts(LIST, REPORT, lgi, lci), compatible=True)
+    assert (first.gpu_instances[0].profile, first.compute_instances[0].profile) == ("2g.48gb+me...", "1c.2g.48gb+...")
+
+
 @pytest.mark.spec("DM87", "DM45")
 def test_without_a_report_nothing_is_known() -> None:
     with pytest.raises(InputError, match=r"nvidia-smi -q -x: it ended with status 9"):

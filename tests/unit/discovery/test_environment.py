@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from harness.discovery import environment
@@ -51,8 +53,12 @@ def test_cards_are_given_together() -> None:
 
 @pytest.mark.parametrize(
     ("group", "message"),
-    [([], "no device"), ([Gpu(0, "GPU-0", health=Health(problems=("it is lost",)))], "0 cannot be used: it is lost"), ([Gpu(0)], "0 has no UUID")],
-)
+    [
+        (CARDS[:1] * 2, "2 is named twice"), ([replace(MIG, uuid="MIG-`reboot`")], 'MIG-`reboot`" is no UUID'),
+        ([replace(MIG, uuid="MIG-a b")], "no UUID"),
+        ([], "no device"), ([Gpu(0, "GPU-0", health=Health(problems=("it is lost",)))], "0 cannot be used: it is lost"), ([Gpu(0)], "0 has no UUID"),
+    ],
+)  # fmt: skip
 def test_what_cannot_be_used_is_refused(group: list[Gpu], message: str) -> None:
     with pytest.raises(InputError, match=message):
         environment.variables(group)

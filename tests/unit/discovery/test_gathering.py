@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 from pathlib import Path
 
 import pytest
@@ -38,9 +39,10 @@ def fake(path: Path, body: str) -> Path:
     ("data", "part"),
     [
         (LIST, gathering.LISTING), (b"  # GPU 0: x (UUID: y)\n", gathering.LISTING), (b"No devices were found\n", gathering.LISTING),
-        (REPORT, gathering.REPORT), (LGI, gathering.GPU_INSTANCES), (b"No GPU instances found: Not Found\n", gathering.GPU_INSTANCES),
+        (REPORT, gathering.REPORT), (LGI, gathering.GPU_INSTANCES), (b"No GPU instances found: Not Found\n", gathering.EITHER),
         (LCI, gathering.COMPUTE_INSTANCES), (b"No compute instances found: Not Found\n", gathering.COMPUTE_INSTANCES),
-        (b"No MIG-enabled devices found.\n", gathering.GPU_INSTANCES), (b"", None), (b"| GPU  Name |\n", None),
+        (b"Failed to display GPU instances: Insufficient Permissions\n", gathering.GPU_INSTANCES),
+        (b"No MIG-enabled devices found.\n", gathering.EITHER), (b"", None), (b"| GPU  Name |\n", None),
     ],
 )  # fmt: skip
 def test_a_text_is_told_by_its_content(data: bytes, part: str | None) -> None:
@@ -72,6 +74,39 @@ def test_files_that_do_not_go_together_are_refused(folder: Path, tmp_path: Path)
         gathering.of_files([folder / "notes.md"])
     with pytest.raises(UsageError, match="no file given"):
         gathering.of_files([])
+
+
+@pytest.mark.parametrize("sentence", [b"No GPU instances found: Not Found\n", b"No MIG-enabled devices found.\n"])
+def test_a_sentence_that_both_tables_have_in_their_place_is_either(tmp_path: Path, sentence: bytes) -> None:
+    for name in ("lci", "lgi"):
+        (tmp_path / name).write_bytes(sentence)
+    found = gathering.of_folder(tmp_path)
+    assert (found.gpu_instances, found.compute_instances) == (sentence, sentence)
+    (tmp_path / "lgi").write_bytes(LGI)
+    found = gathering.of_folder(tmp_path)
+    assert (found.gpu_instances, found.compute_instances) == (LGI, sentence)
+    (tmp_path / "more").write_bytes(LCI)
+    with pytest.raises(InputError, match="a second text of nvidia-smi mig -lgi"):
+        gathering.of_folder(tmp_path)
+
+
+def test_a_file_that_cannot_be_read_is_named_where_its_text_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "list").write_bytes(LIST.decode().encode("utf-16"))
+    with pytest.raises(InputError, match=r"no file of it holds .* \(.*list: UTF-16 text"):
+        gathering.of_folder(tmp_path)
+    with pytest.raises(InputError, match=r"list: UTF-16 text"):
+        gathering.of_files([tmp_path / "list"])
+    (tmp_path / "report").write_bytes(REPORT)
+    assert "list: UTF-16 text" in gathering.of_folder(tmp_path).reason("-L")
+
+
+def test_a_folders_pipes_sockets_and_links_to_them_are_passed_over(folder: Path) -> None:
+    os.mkfifo(folder / "pipe")
+    (folder / "link").symlink_to(folder / "pipe")
+    (folder / "zero").symlink_to("/dev/zero")
+    (folder / "broken").symlink_to("nowhere")
+    (folder / "loop").symlink_to(folder)
+    assert gathering.of_folder(folder).listing == LIST
 
 
 def test_a_folder_without_texts_is_refused(tmp_path: Path) -> None:

@@ -36,14 +36,42 @@ def test_cards_have_names_and_uuids() -> None:
 
 
 @pytest.mark.spec("DM21")
-@pytest.mark.parametrize("row", [" GPU 2: x", "GPU  2: x", "GPU x: x", "GPU 2 x", "gpu 2: x", "GPU 1234567890: x"])
+@pytest.mark.parametrize("row", [" GPU 2: x", "GPU  2: x", "GPU x: x", "GPU 2 x", "gpu 2: x"])
 def test_a_line_that_is_no_cards_row_leaves_the_card(row: str) -> None:
     assert instances(f"GPU 0: a\n{row}\n MIG p Device 0: (UUID: u)\n") == {0: [(0, "p", "u")]}
 
 
 @pytest.mark.spec("DM21")
-def test_a_cards_row_needs_its_number_alone() -> None:
-    assert instances("GPU 2:\n MIG p Device 0: (UUID: u)\n") == {2: [(0, "p", "u")]}
+@pytest.mark.parametrize("compatible", [False, True])
+@pytest.mark.parametrize("row", ["GPU 2:", "GPU 2:x", "GPU 2: x y (UUID: g)", "GPU 02: ", "GPU 2:\r"])
+def test_a_cards_row_needs_its_number_alone(row: str, compatible: bool) -> None:
+    assert list(listed.read(f"GPU 0: a\n{row}\n MIG p Device 0: (UUID: u)\n", compatible=compatible).instances) == [2]
+
+
+@pytest.mark.parametrize("compatible", [False, True])
+def test_instances_of_a_card_whose_number_is_none_are_not_given_to_another(compatible: bool) -> None:
+    made = listed.read("GPU 0: a\nGPU 1234567890: b\n MIG p Device 0: (UUID: u)\n", compatible=compatible)
+    assert (list(made.cards), made.instances) == ([0], {})
+
+
+@pytest.mark.spec("DM22", "DM23")
+@pytest.mark.parametrize(
+    ("row", "made", "old"),
+    [
+        (b"\xc2\xa0MIG p Device 0: (UUID: u)", ("p", "u"), None),
+        (b" MIG\xe2\x80\xafp\xc2\xa0Device 0: (UUID: u)", ("p", "u"), None),
+        (b" MIG p\xc2\xa0q Device 0: (UUID: u)", None, ("p\xa0q", "u")),
+        (b" MIG p Device 0: (UUID: u\xc2\xa0v)", None, ("p", "u\xa0v")),
+        (b"\x0cMIG p\x0cDevice 0: (UUID: u)", None, ("p", "u")),
+        (b" MIG p Device 0: (UUID:\ru)", ("p", "\uf70du"), ("p", "u")),
+        (b" MIG p\x0bq Device 0: (UUID: u)", ("p\uf70bq", "u"), ("p\uf70bq", "u")),
+    ],
+)
+def test_white_space_is_any_that_is_text_and_in_compatible_mode_that_of_the_source(
+    row: bytes, made: tuple[str, str] | None, old: tuple[str, str] | None
+) -> None:
+    read = [listed.read(b"GPU 0: a\n" + row + b"\n", compatible=compatible).instances for compatible in (False, True)]
+    assert read == [{} if one is None else {0: [ListedMig(0, *one)]} for one in (made, old)]
 
 
 @pytest.mark.spec("DM22", "DM23", "DM24", "DM30")
@@ -105,4 +133,5 @@ def test_a_text_without_rows_is_an_empty_map(text: str) -> None:
 
 @pytest.mark.spec("DM23")
 def test_bytes_that_are_no_text_are_read_over_and_an_id_is_kept() -> None:
+    assert listed.read(b"\xef\xbb\xbfGPU 0: a\n MIG p Device 0: (UUID: u)\n", compatible=True).instances == {}
     assert listed.read(b"\xef\xbb\xbfGPU 0: \xff\xfe (UUID: g)\r\n  MIG p Device 0: (UUID: MIG-A)\r\n").instances == {0: [ListedMig(0, "p", "MIG-A")]}

@@ -74,7 +74,7 @@ def test_devices_and_processes_are_read(label: bytes) -> None:
 
 def test_a_text_is_taken_for_the_report_that_there_is_not() -> None:
     text = TEXT.replace(b"{}", b"FB Memory Usage")
-    listing = b"GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-0)\n  MIG 3g.40gb     Device  0: (UUID: MIG-a)\n"
+    listing = b"GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-00000000-0000-0000-0000-000000000000)\n  MIG 3g.40gb     Device  0: (UUID: MIG-a)\n"
     (made,) = texts.discover(Texts(listing, text)).gpus
     assert (made.memory_total_mb, made.mig and made.mig.gpu_instance, [one.pid for one in made.processes]) == (40448, 2, [4711])
     assert [card.unnamed for card in doctor.examine(Texts(report=text))] == [2]

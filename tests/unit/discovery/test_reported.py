@@ -8,7 +8,7 @@ from harness.discovery import reported
 from harness.discovery.model import Process
 from harness.discovery.reported import ReportedMig
 from harness.words.errors import InputError
-from tests.unit.discovery.nodes import card, mig, process, report
+from tests.unit.discovery.nodes import card, devices, memory, mig, named, process, report
 
 
 def one(*inside: str, identity: str = "00000000:01:00.0") -> reported.Reported:
@@ -109,8 +109,20 @@ def test_entities_are_not_expanded() -> None:
         reported.read(bomb)
 
 
-def test_a_name_that_is_no_xml_as_it_stands_is_repaired() -> None:
-    assert one("<product_name>A & B</product_name>\n").name == "A & B"
+@pytest.mark.spec("DM45")
+@pytest.mark.parametrize("name", [b"A & B", b"A \x01 B", b"A \xff B"])
+def test_a_name_that_is_no_xml_as_it_stands_is_repaired_and_in_compatible_mode_refused(name: bytes) -> None:
+    text = report(card("<product_name>A ? B</product_name>\n")).replace(b"A ? B", name)
+    assert reported.read(text).cards[0].name[::4] == "AB"
+    with pytest.raises(InputError, match="nvidia-smi's report could not be read"):
+        reported.read(text, compatible=True)
+
+
+@pytest.mark.parametrize("compatible", [False, True])
+def test_a_number_of_many_digits_is_not_known(compatible: bool) -> None:
+    inside = (named(f"A {'9' * 5000}GB"), memory(f"{'9' * 5000} MiB", "0 MiB"), devices(mig("9" * 5000, 1, 1)))
+    made = reported.read(report(card(*inside)), compatible=compatible).cards[0]
+    assert (made.total_mb, made.used_mb, made.instances[0].device) == (None, 0, -1)
 
 
 @pytest.mark.parametrize(

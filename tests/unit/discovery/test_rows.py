@@ -124,6 +124,52 @@ def test_a_row_whose_placement_is_not_start_and_size_is_passed_over(placement: s
     assert rows.read(text, compatible=compatible).rows == ()
 
 
+@BOTH
+@pytest.mark.spec("DM82")
+def test_white_space_around_a_row_does_not_matter(compatible: bool) -> None:
+    text = b"\r\x0c | 0 MIG a 19 7 0:1 | \x0b\r\n\r| 1 MIG b 19 7 0:1 |\r\r\n"
+    assert [row.gpu for row in rows.read(text, compatible=compatible).rows] == [0, 1]
+
+
+LGI_BARE = "\n".join(line for line in LGI_470.replace("1g.24gb+me...", "1g.10gb").split("\n") if "---" not in line)
+
+
+def test_rows_without_rulers_between_them_are_read() -> None:
+    assert [row.profile for row in rows.read(LGI_BARE).rows] == ["2g.10gb", "1g.10gb"]
+    assert [row.compute_instance for row in rows.read(LCI_FIRST.replace("-", "").replace("+", "")).rows] == [4]
+
+
+@pytest.mark.parametrize(
+    ("row", "names", "whole"),
+    [
+        (Row(0, "1g.24gb+me...", 65, 3), [], "1g.24gb+me.all"),
+        (Row(0, "2g.48gb+me...", 64, 1), [], "2g.48gb+me.all"),
+        (Row(0, "1g.24gb+me...", 99, 3), ["1g.24gb+me.all", "1g.24gb", "1g.24gb+me"], "1g.24gb+me.all"),
+        (Row(0, "1g.24gb+me...", 99, 3), ["1g.24gb+me.all", "1g.24gb+me.odd"], "1g.24gb+me..."),
+        (Row(0, "1g.24gb+me...", 99, 3), ["1g.24gb+me", "2g.48gb+me.all", "1g.24gb+me.a..."], "1g.24gb+me..."),
+        (Row(1, "1g.24gb+me...", 99, 3), ["1g.24gb+me.all"], "1g.24gb+me..."),
+        (Row(0, "1g.24gb+gf...", 65, 3), [], "1g.24gb+gf..."),
+        (Row(0, "1g.24gb-me", 67, 3), ["1g.24gb-me.x"], "1g.24gb-me"),
+    ],
+)
+def test_a_name_that_the_table_cut_is_whole_again_where_one_alone_fits(row: Row, names: list[str], whole: str) -> None:
+    (made,) = rows.completed([row], {0: names})
+    assert (made.profile, made.profile_id, made.gpu) == (whole, row.profile_id, row.gpu)
+
+
+@pytest.mark.parametrize(
+    ("cut", "of", "whole"),
+    [
+        ("1c.2g.48gb+...", "2g.48gb+me.all", "1c.2g.48gb+me.all"), ("1c.2g.48gb+...", "2g.48gb+gfx", "1c.2g.48gb+gfx"),
+        ("2g.148gb+me...", "2g.148gb+me.all", "2g.148gb+me.all"), ("1c.2g.48gb+...", "2g.48gb+me...", "1c.2g.48gb+..."),
+        ("1c.2g.48gb+...", "4g.96gb+gfx", "1c.2g.48gb+..."),
+    ],
+)  # fmt: skip
+def test_a_compute_instance_goes_on_as_its_gpu_instance_does(cut: str, of: str, whole: str) -> None:
+    (made,) = rows.completed([Row(0, cut, 0, 3, 0, "0:1")], {}, [Row(0, of, 64, 3), Row(0, "2g.48gb+odd", 1, 4), Row(1, "2g.48gb+odd", 1, 3)])
+    assert made.profile == whole
+
+
 @pytest.mark.spec("DM94")
 def test_a_row_as_json_leaves_out_an_empty_placement() -> None:
     assert Row(0, "1g.5gb", 19, 7, -1, "0:1").to_dict() == {

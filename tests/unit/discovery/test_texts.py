@@ -94,6 +94,46 @@ def test_cards_whose_uuids_are_hidden_meet_by_place() -> None:
     assert seen(texts.discover(hidden)) == seen(texts.discover(WHOLE))
 
 
+def test_a_report_of_another_card_is_not_put_in_a_listed_ones_place() -> None:
+    other = report(card(named("NVIDIA H200", "GPU-9"), memory("143771 MiB", "0 MiB"), modes("Enabled"), devices(mig(0, 7, 7, "1 MiB"))))
+    node = texts.discover(Texts(LIST, other))
+    assert seen(node) == seen(texts.discover(Texts(LIST)))
+    assert node.problems == (problems.STRANGER.format(card="00000000:01:00.0"),)
+    assert texts.discover(Texts(LIST, other), compatible=True).gpus[0].memory_total_mb == 1
+
+
+@pytest.mark.parametrize("hidden", ["", "GPU-xxxxxxxx", "[REDACTED]"])
+def test_a_uuid_that_says_nothing_keeps_its_card_in_its_place(hidden: str) -> None:
+    assert seen(texts.discover(replace(WHOLE, report=REPORT.replace(b"GPU-1", hidden.encode())))) == seen(texts.discover(WHOLE))
+
+
+def test_cards_without_a_number_of_their_own_are_a_problem_of_the_node() -> None:
+    many = b"GPU 999: a (UUID: g)\n  MIG 1g.5gb Device 0: (UUID: MIG-a)\nGPU 1000: a (UUID: h)\n  MIG 1g.5gb Device 0: (UUID: MIG-b)\n"
+    node = texts.discover(Texts(many, report()))
+    assert [gpu.uuid for gpu in node.gpus] == ["MIG-a"]
+    assert node.problems == (problems.NO_CARD_NUMBER.format(count=1, first=1000),)
+    assert [gpu.index for gpu in texts.discover(Texts(many), compatible=True).gpus] == [100900, 101000]
+
+
+@pytest.mark.parametrize(
+    ("listing", "reason"),
+    [
+        (b"hello\n", "it starts 'hello'"),
+        ("GPU 0: a\n".encode("utf-16"), "UTF-16 text"),
+        (b"NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n", "no running driver"),
+    ],
+)
+def test_a_list_without_rows_is_told(listing: bytes, reason: str) -> None:
+    (problem,) = texts.discover(Texts(listing, REPORT)).problems
+    assert problem.startswith("nvidia-smi -L gave no list: nvidia-smi -L: ")
+    assert reason in problem
+
+
+@pytest.mark.parametrize("listing", [b"", b"\n", b"No devices were found\n", b"No devices found.\n"])
+def test_a_list_that_says_that_there_is_nothing_is_none_the_less_a_list(listing: bytes) -> None:
+    assert texts.discover(Texts(listing, report())) == Node()
+
+
 def test_a_card_without_a_handle_is_told() -> None:
     node = texts.discover(Texts(LIST + b"Unable to determine the device handle for gpu 0000:04:00.0: GPU is lost.  Reboot\n", REPORT))
     assert node.problems == (problems.LOST.format(address="0000:04:00.0", reason="GPU is lost.  Reboot"),)
