@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from operator import attrgetter
 
+from harness.discovery.blanks import BETWEEN
 from harness.text import lost, rawbytes
 from harness.text.lost import LostGpu
 
@@ -22,8 +23,6 @@ MAX_DIGITS = 9
 
 _GPU = re.compile(r"GPU ([0-9]+):(.*)")
 _CARD = re.compile(r"(.*?)(?: \(UUID: ([^)\s]+)\).*)?")
-_BLANK = r"\t\n\f\r \uf70c\uf70d"
-"""White space of the source's regular expressions, form feed and carriage return also as `rawbytes` spells them."""
 
 
 def _mig_row(blank: str) -> re.Pattern[str]:
@@ -32,7 +31,7 @@ def _mig_row(blank: str) -> re.Pattern[str]:
     return re.compile(rf"[{blank}]+MIG[{blank}]+([^{blank}]+)[{blank}]+Device[{blank}]+([0-9]{{1,{MAX_DIGITS}}}):[{blank}]*{uuid}")
 
 
-_MIG_ROWS = {False: _mig_row(r"\s"), True: _mig_row(_BLANK)}
+_MIG_ROWS = {compatible: _mig_row(blank) for compatible, blank in BETWEEN.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,11 @@ from dataclasses import replace
 from typing import Protocol
 
 from harness.discovery import classes, combining, numbers, problems
+from harness.discovery.blanks import BETWEEN
 from harness.discovery.combining import Assess, assess
 from harness.discovery.model import Gpu
 
-_NAMED = re.compile(r"MIG\s+(\S+)\s*$")
+_NAMED = {compatible: re.compile(rf"MIG[{blank}]+([^{blank}]+)[{blank}]*\Z") for compatible, blank in BETWEEN.items()}
 
 
 class MigInstance(Protocol):
@@ -80,7 +81,7 @@ def _instance(card: Gpu, index: int, handle: MigInstance, *, compatible: bool) -
 
 def _profile(handle: MigInstance, card: Gpu, *, compatible: bool) -> str:
     """The profile at the end of the handle's name, else of its attributes, else none."""
-    if (named := _NAMED.search(handle.name())) is not None:
+    if (named := _NAMED[compatible].search(handle.name())) is not None:
         return named[1]
     attributes = handle.attributes()
     return "" if attributes is None else classes.profile_of(*attributes, card.memory_total_mb, compatible=compatible)

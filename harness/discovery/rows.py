@@ -14,23 +14,39 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from harness.discovery.blanks import BETWEEN, trim
 from harness.discovery.model import UNKNOWN
 from harness.text import rawbytes
 
 _ID = r"([0-9]{1,9})"
 _PLACEMENT = r"([0-9]{1,9}:[0-9]{1,9})"
-_LCI = re.compile(rf"\|\s*{_ID}\s+{_ID}\s+MIG\s+(\S+)\s+{_ID}\s+{_ID}\s+{_PLACEMENT}\s*\|")
-_LGI = re.compile(rf"\|\s*{_ID}\s+MIG\s+(\S+)\s+{_ID}\s+{_ID}\s+{_PLACEMENT}\s*\|")
-_LCI_UNPLACED = re.compile(rf"\|\s*{_ID}\s+{_ID}\s+MIG\s+(\S+)\s+{_ID}\s+{_ID}\s*\|")
 _FRAME = re.compile(r"[+|].*")
 _PART = re.compile(r"[0-9]+c\.")
 _PLACED = "Placement"
-_ODD_BLANKS = " \t\r\v\f\uf70b\uf70c\uf70d"
-"""White space that may stand around a row, also as `rawbytes` spells it."""
 CUT = "..."
 """What a profile's name ends with where the column was too narrow for it (up to 570: over 13 characters in -lgi; all: over 14 in -lci)."""
 ALL_ENGINES = {64: "+me.all", 65: "+me.all"}
 """Profile id -> what stands behind the memory in its name (facts on MIG tables: two and one slice with every media engine)."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Patterns:
+    """The rows of both tables, and of a `-lci` without placements."""
+
+    lci: re.Pattern[str]
+    lgi: re.Pattern[str]
+    unplaced: re.Pattern[str]
+
+
+def _patterns(blank: str) -> _Patterns:
+    """With the characters ``blank`` between columns."""
+    some, name, end = f"[{blank}]+", f"MIG[{blank}]+([^{blank}]+)", rf"[{blank}]*\|"
+    lci = rf"\|[{blank}]*{some.join((_ID, _ID, name, _ID, _ID))}"
+    lgi = rf"\|[{blank}]*{some.join((_ID, name, _ID, _ID))}"
+    return _Patterns(re.compile(f"{lci}{some}{_PLACEMENT}{end}"), re.compile(f"{lgi}{some}{_PLACEMENT}{end}"), re.compile(f"{lci}{end}"))
+
+
+_PATTERNS = {compatible: _patterns(blank) for compatible, blank in BETWEEN.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,18 +83,19 @@ def read(text: str | bytes, *, compatible: bool = False) -> Table:
     Rows of a ``-lci`` that has no column for the placement are read, too; ``compatible`` skips them.
     """
     whole = rawbytes.decode(text) if isinstance(text, bytes) else text
-    lines = [line.strip().strip(_ODD_BLANKS) for line in (whole if compatible else whole.removeprefix("\ufeff")).split("\n")]
+    lines = [trim(line) for line in (whole if compatible else whole.removeprefix("\ufeff")).split("\n")]
     unplaced = not compatible and not any(_PLACED in line for line in lines)
-    return Table(tuple(_rows(lines, unplaced=unplaced)), tuple(line for line in lines if line and not _FRAME.fullmatch(line)))
+    found = _rows(lines, _PATTERNS[compatible], unplaced=unplaced)
+    return Table(tuple(found), tuple(line for line in lines if line and not _FRAME.fullmatch(line)))
 
 
-def _rows(lines: list[str], *, unplaced: bool) -> Iterator[Row]:
+def _rows(lines: list[str], patterns: _Patterns, *, unplaced: bool) -> Iterator[Row]:
     for line in lines:
-        if (lci := _LCI.match(line)) is not None:
+        if (lci := patterns.lci.match(line)) is not None:
             yield Row(int(lci[1]), lci[3], int(lci[4]), int(lci[2]), int(lci[5]), lci[6])
-        elif (lgi := _LGI.match(line)) is not None:
+        elif (lgi := patterns.lgi.match(line)) is not None:
             yield Row(int(lgi[1]), lgi[2], int(lgi[3]), int(lgi[4]), UNKNOWN, lgi[5])
-        elif unplaced and (bare := _LCI_UNPLACED.match(line)) is not None:
+        elif unplaced and (bare := patterns.unplaced.match(line)) is not None:
             yield Row(int(bare[1]), bare[3], int(bare[4]), int(bare[2]), int(bare[5]))
 
 

@@ -92,6 +92,12 @@ def test_a_profile_ends_the_devices_name(name: str, compatible: bool) -> None:
     assert only(FakeInstance(name, its_attributes=(9, 9)), compatible=compatible).name.endswith(" MIG 1g.10gb+me")
 
 
+@pytest.mark.spec("DM68")
+def test_white_space_of_a_devices_name_is_any_and_in_compatible_mode_that_of_the_source() -> None:
+    made = [only(FakeInstance("x MIG\xa01g.5gb\u2003", its_attributes=(3, 40960)), compatible=compatible).mig for compatible in (False, True)]
+    assert [record and record.profile for record in made] == ["1g.5gb", "3g.40gb"]
+
+
 @pytest.mark.spec("DM69")
 def test_a_device_without_a_profile_in_its_name_is_named_by_its_attributes() -> None:
     found = FakeInstance("NVIDIA A100-SXM4-80GB", its_attributes=(3, 40192))

@@ -131,6 +131,13 @@ def test_white_space_around_a_row_does_not_matter(compatible: bool) -> None:
     assert [row.gpu for row in rows.read(text, compatible=compatible).rows] == [0, 1]
 
 
+@pytest.mark.spec("DM80", "DM81")
+def test_compatible_columns_stand_apart_by_the_white_space_of_the_source() -> None:
+    text = "|\xa00\xa0MIG a 19 7 0:1 |\n| 0 MIG a\xa0b 19 7 0:1 |\n\xa0| 2 5 MIG c\xa00 1 0:1 |\u2003"
+    assert [row.profile for row in rows.read(text).rows] == ["a", "c"]
+    assert [row.profile for row in rows.read(text, compatible=True).rows] == ["a\xa0b"]
+
+
 LGI_BARE = "\n".join(line for line in LGI_470.replace("1g.24gb+me...", "1g.10gb").split("\n") if "---" not in line)
 
 
