@@ -51,6 +51,11 @@ def with_problem(gpu: Gpu, problem: str) -> Gpu:
     return replace(gpu, health=replace(gpu.health, problems=(*gpu.health.problems, problem)))
 
 
+def _of(dead: str, gpu: Gpu) -> Gpu:
+    """``gpu`` with the problem of its card, where that is ``dead``."""
+    return with_problem(gpu, dead) if dead else gpu
+
+
 def expand(cards: Sequence[Gpu], halves: Halves, *, compatible: bool = False, assessed: Assess | None = None) -> Node:
     """``cards`` with each one in MIG mode replaced by its instances, in its place; a card that cannot be used is kept with the reason.
 
@@ -69,7 +74,8 @@ def expand(cards: Sequence[Gpu], halves: Halves, *, compatible: bool = False, as
         if devices:
             numbered, problem = _numbered(card, devices, compatible=compatible)
             said.extend(problem)
-            made.extend(look(_instance(card, device, state, compatible=compatible)) for device in numbered)
+            dead = "" if compatible or state is None else state.dead
+            made.extend(look(_of(dead, _instance(card, device, state, compatible=compatible))) for device in numbered)
         elif state is not None and state.enabled:
             made.append(with_problem(card, _reason(card, state, () if compatible else halves.gpu_instances)))
         else:

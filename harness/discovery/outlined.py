@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from operator import attrgetter
 
 from harness.discovery.model import Process
-from harness.discovery.reported import Report, Reported, ReportedMig, integer, mebibytes, number, watts
+from harness.discovery.reported import Report, Reported, ReportedMig, dead, integer, mebibytes, number, watts
 from harness.text import outline
 from harness.text.model import Node
 from harness.text.outline import HEADING
@@ -56,6 +56,7 @@ def _card(gpu: Node) -> Reported:
         power_w=next((drawn for label in POWER if (drawn := watts(gpu.get(label))) is not None), None),
         instances=tuple(sorted(map(_instance, _blocks(gpu, "MIG Device")), key=attrgetter("device"))),
         processes=tuple(_processes(gpu)),
+        dead=dead(gpu.get("FB Memory Usage/Total")),
     )
 
 

@@ -19,3 +19,5 @@ NO_COUNT = "NVML does not say how many devices there are: {reason}"
 LOST = "GPU at {address} has no handle: {reason}"
 DEAD = frozenset({15, 16})
 """nvmlReturn_t of a card on which nothing can run: NVML_ERROR_GPU_IS_LOST, NVML_ERROR_RESET_REQUIRED (nvml.h)."""
+DEAD_TEXTS = frozenset({"gpu is lost", "gpu requires reset"})
+"""What nvidia-smi prints for the memory of such a card, in lower case: the driver's own texts of the two codes."""

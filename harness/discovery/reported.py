@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from harness.discovery import problems
 from harness.discovery.model import UNKNOWN, Process
 from harness.text import document
 from harness.words.errors import InputError
@@ -43,7 +44,11 @@ class ReportedMig:
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """A card as the report has it; ``current`` and ``pending`` are the MIG mode's texts, trimmed, ``""`` where they are absent."""
+    """A card as the report has it.
+
+    ``current`` and ``pending`` are the MIG mode's texts, trimmed, ``""`` where they are absent; ``dead`` is what stands in the place of the memory
+    of a card on which nothing can run (``GPU is lost``), ``""`` of any other.
+    """
 
     bus_id: str
     uuid: str
@@ -58,6 +63,7 @@ class Reported:
     power_w: float | None
     instances: tuple[ReportedMig, ...] = ()
     processes: tuple[Process, ...] = ()
+    dead: str = ""
 
     @property
     def enabled(self) -> bool:
@@ -129,6 +135,7 @@ def _card(gpu: Element) -> Reported:
         power_w=next((drawn for path in _POWER if (drawn := watts(gpu.findtext(path))) is not None), None),
         instances=tuple(sorted(map(_instance, gpu.iterfind("mig_devices/mig_device")), key=attrgetter("device"))),
         processes=tuple(_processes(gpu)),
+        dead=dead(gpu.findtext("fb_memory_usage/total")),
     )
 
 
@@ -136,6 +143,12 @@ def number(text: str | None) -> int | None:
     """The number that ``text`` says, alone or in degrees or percent, None for any other text."""
     match = _NUMBER.fullmatch((text or "").strip())
     return int(match[1]) if match else None
+
+
+def dead(text: str | None) -> str:
+    """``text`` where it is the driver's for a card on which nothing can run, ``""`` for any other."""
+    said = (text or "").strip()
+    return said if said.lower() in problems.DEAD_TEXTS else ""
 
 
 def watts(text: str | None) -> float | None:

@@ -90,8 +90,8 @@ def _cards(named: Listed, report: Report | None, *, compatible: bool) -> Iterato
     """The cards of both texts by index: a report's card is the listed one of its UUID, else the one in its place."""
     entries = report.cards if report else ()
     numbered = zip(places(named, entries, compatible=compatible), entries, strict=True)
-    found = {index: _card(index, named.cards.get(index), entry, report) for index, entry in numbered if index is not None}
-    alone = {index: _card(index, card, None, report) for index, card in named.cards.items() if index not in found}
+    found = {index: _card(index, named.cards.get(index), entry, report, compatible=compatible) for index, entry in numbered if index is not None}
+    alone = {index: _card(index, card, None, report, compatible=compatible) for index, card in named.cards.items() if index not in found}
     yield from (gpu for _, gpu in sorted({**alone, **found}.items()))
 
 
@@ -122,7 +122,7 @@ def _strangers(named: Listed, entries: Sequence[Reported]) -> Iterator[str]:
             yield problems.STRANGER.format(card=entry.bus_id or entry.uuid)
 
 
-def _card(index: int, named: ListedCard | None, entry: Reported | None, report: Report | None) -> Gpu:
+def _card(index: int, named: ListedCard | None, entry: Reported | None, report: Report | None, *, compatible: bool) -> Gpu:
     """A card with what the list and the report say of it."""
     name, uuid = (named.name, named.uuid) if named else ("", "")
     made = Gpu(index, uuid, name, classes.card_class(name, None))
@@ -141,6 +141,6 @@ def _card(index: int, named: ListedCard | None, entry: Reported | None, report: 
         cuda_version=report.cuda_version,
         utilization_percent=entry.utilization_percent,
         power_w=entry.power_w,
-        health=Health(entry.ecc_errors, entry.temperature_c),
+        health=Health(entry.ecc_errors, entry.temperature_c, (entry.dead,) if entry.dead and not compatible else ()),
         processes=entry.processes,
     )

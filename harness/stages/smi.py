@@ -7,9 +7,11 @@ beside it where the caller's loader looks, and what our library reads where that
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import shutil
+import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +25,8 @@ LIBRARY_NAME = "libnvidia-ml.so.1"
 OUTPUT_LIMIT = 64 << 20
 NODE_LIMIT_S = 300.0
 """Eight GPUs whose driver is loaded anew for each command take more than a minute."""
+ENDING_S = 10.0
+"""How long a process that was killed is waited for."""
 _ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LANG": "C", "LC_ALL": "C", "TZ": "UTC", "HOME": "/nonexistent"}
 
 
@@ -97,7 +101,7 @@ def run_node(
     handed = {name: value for name, value in variables.items() if name.startswith(("NVPARITY_", "MOCK_NVML_"))}
     folders = ([] if library is None else [_folder(library)]) + list(filter(None, [variables.get("LD_LIBRARY_PATH")]))
     environment = {**_ENVIRONMENT, **handed, **({"LD_LIBRARY_PATH": ":".join(folders)} if folders else {})}
-    return _run(binary, arguments, environment, limit_s)
+    return _run(binary, arguments, environment, limit_s, wrapped=True)
 
 
 def _folder(library: Path) -> str:
@@ -107,26 +111,57 @@ def _folder(library: Path) -> str:
     return str(library.absolute().parent)
 
 
-def _run(binary: Path, arguments: Sequence[str], environment: Mapping[str, str], limit_s: float, hint: str = "") -> SmiRun:
-    """Run the binary with its streams in memory: bounded, read when it has ended, and never on a disk, where identifiers would stay."""
+def _run(
+    binary: Path, arguments: Sequence[str], environment: Mapping[str, str], limit_s: float, hint: str = "", *, wrapped: bool = False
+) -> SmiRun:
+    """Run the binary with its streams in memory: bounded, read when it has ended, and never on a disk, where identifiers would stay.
+
+    ``wrapped``: it may be a script that starts others, which are to have its bounds from the first and to end with it.
+    """
     with _memory("stdout") as stdout, _memory("stderr") as stderr:
         try:
             process = subprocess.Popen(
-                [str(binary.resolve()), *arguments], stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, env=environment, cwd="/"
-            )
+                [str(binary.resolve()), *arguments], stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, env=environment, cwd="/",
+                preexec_fn=_bounded if wrapped else None,  # noqa: PLW1509 - whoever asks a node's nvidia-smi has no threads
+                process_group=0 if wrapped else None,
+            )  # fmt: skip
         except OSError as error:
             raise MissingError(f"{binary}: cannot be started: {error.strerror}{hint}") from error
-        with process:
-            bound(process.pid, resource.RLIMIT_FSIZE, OUTPUT_LIMIT)
-            bound(process.pid, resource.RLIMIT_CORE, 0)
-            try:
-                status = process.wait(watched(process.pid, limit_s))
-            except subprocess.TimeoutExpired:
-                process.kill()
+        try:
+            if not wrapped:
+                bound(process.pid, resource.RLIMIT_FSIZE, OUTPUT_LIMIT)
+                bound(process.pid, resource.RLIMIT_CORE, 0)
+            status = process.wait(watched(process.pid, limit_s))
+        except BaseException as error:
+            _end(process, group=wrapped)
+            if isinstance(error, subprocess.TimeoutExpired):
                 raise GateError(f"{binary} {' '.join(arguments)}: still running after {limit_s:g} s, ended") from None
+            raise
         stdout.seek(0)
         stderr.seek(0)
-        return SmiRun(status, stdout.read(), stderr.read())
+        return SmiRun(status, stdout.read(OUTPUT_LIMIT), stderr.read(OUTPUT_LIMIT))
+
+
+def _bounded() -> None:
+    """What a process that is about to become the binary may write."""
+    bound(os.getpid(), resource.RLIMIT_FSIZE, OUTPUT_LIMIT)
+    bound(os.getpid(), resource.RLIMIT_CORE, 0)
+
+
+def _end(process: subprocess.Popen[bytes], *, group: bool) -> None:
+    """End ``process``, with all that it started where it leads a ``group``.
+
+    One that the kernel does not let go (a driver that hangs) is left behind after a while.
+    """
+    if group:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()
+    try:
+        process.wait(watched(process.pid, ENDING_S))
+    except subprocess.TimeoutExpired:
+        process.returncode = -signal.SIGKILL  # as far as we are concerned: no warning that nobody waits for it
 
 
 def _memory(name: str) -> BinaryIO:

@@ -72,6 +72,11 @@ def test_devices_and_processes_are_read(label: bytes) -> None:
     assert card.processes == (Process(4711, 5, 2, 0), Process(4712, None))
 
 
+def test_a_card_on_which_nothing_can_run_says_so() -> None:
+    text = TEXT.replace(b"{}", b"FB Memory Usage").replace(b"81559 MiB", b"GPU is lost")
+    assert [outlined.read(said).cards[0].dead for said in (text, TEXT.replace(b"{}", b"FB Memory Usage"))] == ["GPU is lost", ""]
+
+
 def test_a_text_is_taken_for_the_report_that_there_is_not() -> None:
     text = TEXT.replace(b"{}", b"FB Memory Usage")
     listing = b"GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-00000000-0000-0000-0000-000000000000)\n  MIG 3g.40gb     Device  0: (UUID: MIG-a)\n"

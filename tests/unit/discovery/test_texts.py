@@ -94,6 +94,14 @@ def test_cards_whose_uuids_are_hidden_meet_by_place() -> None:
     assert seen(texts.discover(hidden)) == seen(texts.discover(WHOLE))
 
 
+@pytest.mark.parametrize("reason", ["GPU is lost", "GPU requires reset"])
+def test_a_card_on_which_nothing_can_run_is_kept_out_and_its_instances_too(reason: str) -> None:
+    lost = REPORT.replace(b"81920 MiB", reason.encode()).replace(b"15360 MiB", reason.encode())
+    node = texts.discover(Texts(LIST, lost))
+    assert [(gpu.label, gpu.health.problems) for gpu in node.gpus] == [("0/mig0", (reason,)), ("0/mig1", (reason,)), ("1", (reason,))]
+    assert {gpu.health.problems for gpu in texts.discover(Texts(LIST, lost), compatible=True).gpus} == {()}
+
+
 def test_a_report_of_another_card_is_not_put_in_a_listed_ones_place() -> None:
     other = report(card(named("NVIDIA H200", "GPU-9"), memory("143771 MiB", "0 MiB"), modes("Enabled"), devices(mig(0, 7, 7, "1 MiB"))))
     node = texts.discover(Texts(LIST, other))

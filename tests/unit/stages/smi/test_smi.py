@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import select
+import signal
 from pathlib import Path
 
 import pytest
 
+from harness.stages import smi
 from harness.stages.smi import OUTPUT_LIMIT, binary_for, find_binaries, node_smi, run_node, run_smi
 from harness.words.errors import GateError, InputError, MissingError
 
@@ -61,6 +66,30 @@ def test_a_signal_that_ends_the_binary_is_a_negative_status(tmp_path: Path, libr
 def test_a_binary_that_does_not_end_is_ended(tmp_path: Path, library: Path) -> None:
     with pytest.raises(GateError, match=r"still running after 0\.2 s"):
         run_smi(program(tmp_path, "exec sleep 60"), [], library=library, variables={}, limit_s=0.2)
+
+
+def test_what_a_nodes_nvidia_smi_starts_is_bounded_and_ends_with_it(tmp_path: Path) -> None:
+    """A script in its place, as containers have one."""
+    run = run_node(program(tmp_path, "head -c 80000000 /dev/zero; echo $? >&2"), [], variables={})
+    assert len(run.stdout) <= OUTPUT_LIMIT
+    assert run.stderr != b"0\n"
+    with pytest.raises(GateError, match=r"still running after 0\.2 s"):
+        run_node(program(tmp_path, f"sleep 60 & echo $! > {tmp_path}/started; wait"), [], variables={}, limit_s=0.2)
+    with contextlib.suppress(ProcessLookupError):  # gone already
+        started = os.pidfd_open(int((tmp_path / "started").read_text()))
+        assert select.select([started], [], [], 20)[0]
+        os.close(started)
+
+
+def test_one_that_the_kernel_does_not_let_go_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: list[int] = []
+    end = os.killpg
+    monkeypatch.setattr(smi, "ENDING_S", 0.0)
+    with monkeypatch.context() as patched:
+        patched.setattr("os.killpg", lambda group, _: kept.append(group))
+        with pytest.raises(GateError, match=r"still running after 0\.1 s"):
+            run_node(program(tmp_path, "exec sleep 60"), [], variables={}, limit_s=0.1)
+    end(kept[0], signal.SIGKILL)
 
 
 def test_endless_output_is_cut_off(tmp_path: Path, library: Path) -> None:
