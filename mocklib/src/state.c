@@ -63,12 +63,15 @@ static void folder_of_image(char folder[NVP_PATH_SIZE])
         (void)nvp_format(folder, NVP_PATH_SIZE, ".");
 }
 
+static bool unusable_told; /* of the path that the last init found */
+
 /* MOCK_NVML_STATE, else beside the document of MOCK_NVML_OVERRIDES, else beside the image where its folder can be written, else nowhere. */
 static bool find_path(void)
 {
     const char *state = nvp_environment("MOCK_NVML_STATE"), *overrides = nvp_environment("MOCK_NVML_OVERRIDES");
     char folder[NVP_PATH_SIZE];
     named = state != NULL;
+    __atomic_store_n(&unusable_told, false, __ATOMIC_RELAXED);
     if (named)
         return set_path(state, "");
     if (overrides)
@@ -79,9 +82,11 @@ static bool find_path(void)
     return access(folder, W_OK | X_OK) == 0 && set_path(nvp_image_path, ".nvpstate");
 }
 
-/* By the error of the last call; 0 where what lies at the path is what is wrong. */
+/* By the error of the last call; 0 where what lies at the path is what is wrong.  Once a path: a setter does not find another word for it. */
 static void say_unusable(int error)
 {
+    if (__atomic_exchange_n(&unusable_told, true, __ATOMIC_RELAXED))
+        return;
     nvp_say("%s: cannot be used as state: %s; settings answer NO_PERMISSION", nvp_state_path,
             error ? strerror(error) : "what lies there is no state, and is left as it is");
 }
