@@ -61,10 +61,12 @@ def examine(texts: Texts, *, compatible: bool = False) -> list[MigCard]:
     A text other than the report that is missing leaves its lists empty.  Raises InputError without a report, and for one that cannot be read: nothing
     else is an error.
     """
-    if texts.report is None:
+    ended_well = texts.of_commands_that_ended_well()
+    data = ended_well.report
+    if data is None:
         raise InputError(f"nvidia-smi -q -x: {texts.reason('-q -x')}; without its report no card's MIG mode is known")
-    as_text = outline.is_one(texts.report) and not compatible
-    report = outlined.read(texts.report) if as_text else reported.read(texts.report, compatible=compatible)
+    texts = ended_well if compatible else texts
+    report = outlined.read(data) if outline.is_one(data) and not compatible else reported.read(data, compatible=compatible)
     known = listed.read(texts.listing or b"", compatible=compatible)
     created, computing = _rows(texts, known.instances, compatible=compatible)
     told = texts.compute_instances is not None

@@ -37,6 +37,8 @@ _SIGNS: tuple[tuple[str, re.Pattern[bytes]], ...] = (
     (EITHER, re.compile(rb"^No GPU instances found|^No MIG-(?:enabled|supported) devices found", re.MULTILINE)),
     (LISTING, re.compile(rb"^[ \t#]*GPU [0-9]+:|^No devices (?:were )?found|^Unable to determine the device handle", re.MULTILINE)),
 )
+_WHY = re.compile(r"(?:Unable|Failed) to ")
+"""How a line begins that says why nvidia-smi fails; rows may stand before it."""
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _ROW = re.compile(rb"^GPU [0-9]+:", re.MULTILINE)
 _MOVED_ROW = re.compile(rb"^[ \t#]+GPU [0-9]+:", re.MULTILINE)
@@ -115,22 +117,31 @@ def _that_are_texts(paths: Iterable[Path], unread: list[str]) -> Iterator[Conten
 def of_node(variables: Mapping[str, str], smi: Path | None = None, library: Path | None = None) -> Texts:
     """What the nvidia-smi of this node prints: ``smi``, else the first on PATH; ``library``: the one it is to load, else what the loader finds.
 
-    ``-L`` and ``-q -x`` that fail leave their part empty; ``mig -lgi`` and ``mig -lci`` end with a failing status where there is nothing to list, and
-    what they say, on either stream, is their text (ledger DM64, DM89).  Raises MissingError without an nvidia-smi.
+    ``-L`` and ``-q -x`` that fail leave their part empty, or what they printed of it as `Texts.failed`; ``mig -lgi`` and ``mig -lci`` end with a
+    failing status where there is nothing to list, and what they say, on either stream, is their text (ledger DM64, DM89).  Raises MissingError
+    without an nvidia-smi.
     """
     binary = node_smi(smi, variables)
 
-    def ask(part: str) -> bytes | str:
+    found: dict[str, bytes] = {}
+    missing: dict[str, str] = {}
+    failed: list[tuple[str, str]] = []
+    for part, arguments in COMMANDS.items():
         try:
-            run = run_node(binary, COMMANDS[part], variables=variables, library=library)
+            run = run_node(binary, arguments, variables=variables, library=library)
         except GateError as error:
-            return str(error)
+            missing[part] = str(error)
+            continue
         if part in (GPU_INSTANCES, COMPUTE_INSTANCES):
-            return run.stdout + run.stderr
-        return run.stdout if run.status == 0 else f"{binary} {view(part)} {_ended(run)}"
-
-    asked = {part: ask(part) for part in COMMANDS}
-    return _texts({part: said for part, said in asked.items() if isinstance(said, bytes)}, lambda part: str(asked[part]))
+            found[part] = run.stdout + run.stderr
+        elif run.status == 0:
+            found[part] = run.stdout
+        elif part_of(run.stdout) == part:
+            found[part] = run.stdout
+            failed.append((view(part), f"{binary} {view(part)} {_ended(run)}"))
+        else:
+            missing[part] = f"{binary} {view(part)} {_ended(run)}"
+    return replace(_texts(found, lambda part: missing[part]), failed=tuple(failed))
 
 
 def part_of(data: bytes) -> str | None:
@@ -141,6 +152,7 @@ def part_of(data: bytes) -> str | None:
 def _ended(run: SmiRun) -> str:
     """How a run that failed ended, with the first line it left."""
     lines = (run.stdout + run.stderr).decode("utf-8", "replace").strip().splitlines()
+    lines = [line for line in lines if _WHY.match(line)] or lines
     return f"ended with status {run.status}" + (f": {lines[0].strip()[:200]}" if lines else "")
 
 

@@ -11,6 +11,7 @@ UNNAMED = "MIG is on and has instances, but nvidia-smi -L does not name them: no
 PENDING = "MIG {pending} from the next reset of the card on; until then it is {current}"
 NO_REPORT = "nvidia-smi -q -x gave no report: {reason}"
 NO_LIST = "nvidia-smi -L gave no list: {reason}"
+FAILED = "{reason}; what it printed before is taken"
 STRANGER = "the report's card {card} is none that nvidia-smi -L lists in its place, nor elsewhere: it is left out; give the texts of one node"
 NO_PROFILE = "its profile is not known, so it has no class"
 NO_NUMBER = "{count} MIG devices have no number of their own: {reason}"

@@ -16,6 +16,7 @@ from harness.discovery.reported import Report, Reported
 from harness.text import listing, outline, rawbytes, refusals
 from harness.words.errors import InputError
 
+VIEW_LIST, VIEW_REPORT = "-L", "-q -x"
 _NO_DEVICES = re.compile(rb"^No devices (?:were )?found", re.MULTILINE)
 
 
@@ -23,7 +24,8 @@ _NO_DEVICES = re.compile(rb"^No devices (?:were )?found", re.MULTILINE)
 class Texts:
     """The outputs of `nvidia-smi -L`, `-q -x`, `mig -lgi` and `mig -lci`; None for one that there is not, and then ``missing`` may say why.
 
-    ``missing``: name of the view (``-L``) -> the reason in one line.
+    ``missing``: name of the view (``-L``) -> the reason in one line.  ``failed``: the same of a text whose command failed behind it, as nvidia-smi
+    does on a node that has a card without a handle.
     """
 
     listing: bytes | None = None
@@ -31,10 +33,17 @@ class Texts:
     gpu_instances: bytes | None = None
     compute_instances: bytes | None = None
     missing: tuple[tuple[str, str], ...] = ()
+    failed: tuple[tuple[str, str], ...] = ()
 
     def reason(self, view: str) -> str:
         """Why there is no text of ``view``."""
-        return dict(self.missing).get(view, "it was not given")
+        return dict((*self.missing, *self.failed)).get(view, "it was not given")
+
+    def of_commands_that_ended_well(self) -> Texts:
+        """Without the list and the report of a command that failed: those are missing."""
+        failed = dict(self.failed)
+        listing, report = (None if view in failed else text for view, text in ((VIEW_LIST, self.listing), (VIEW_REPORT, self.report)))
+        return replace(self, listing=listing, report=report)
 
 
 def discover(texts: Texts, *, compatible: bool = False) -> Node:
@@ -43,11 +52,14 @@ def discover(texts: Texts, *, compatible: bool = False) -> Node:
     The node's problems say what was missing; compatible mode has none, and drops an unreadable report without a word as its source does (ledger
     DM64, DM65).
     """
+    if compatible:
+        texts = texts.of_commands_that_ended_well()
     named = listed.read(texts.listing or b"", compatible=compatible)
     said = [problems.NO_LIST.format(reason=reason)] if (reason := _unlisted(texts, named)) else []
     report, error = _report(texts, compatible=compatible)
     if error:
         said.append(problems.NO_REPORT.format(reason=error))
+    said.extend(problems.FAILED.format(reason=reason) for _, reason in texts.failed)
     said.extend(problems.LOST.format(address=gone.address, reason=gone.reason) for gone in named.lost)
     entries = report.cards if report else ()
     cards = list(_cards(named, report, compatible=compatible))

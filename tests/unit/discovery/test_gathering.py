@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.discovery import gathering
+from harness.discovery import doctor, gathering, problems, texts
 from harness.stores import captures
 from harness.words.errors import InputError, MissingError, UsageError
 from tests.unit.discovery.nodes import card, modes, report
@@ -158,6 +158,29 @@ def test_the_list_that_fails_leaves_the_report(tmp_path: Path) -> None:
     (tmp_path / "report").write_bytes(REPORT)
     found = gathering.of_node({"PATH": str(tmp_path)}, fake(tmp_path / "nvidia-smi", f'[ "$1" = -q ] && exec cat {tmp_path}/report; exit 255'))
     assert (found.listing, found.report) == (None, REPORT)
+
+
+def test_what_a_command_printed_before_it_failed_is_kept_apart(tmp_path: Path) -> None:
+    """As nvidia-smi does on a node of which one card is lost."""
+    gone = "Unable to determine the device handle for GPU0000:01:00.0: GPU is lost."
+    body = f'[ "$1" = -L ] && echo "{LIST.decode().strip()}"; echo "{gone}"; exit 15'
+    found = gathering.of_node({"PATH": str(tmp_path)}, fake(tmp_path / "nvidia-smi", body))
+    ended = f"{tmp_path}/nvidia-smi -L ended with status 15: {gone}"
+    assert (found.listing, found.report, found.failed) == (LIST + gone.encode() + b"\n", None, (("-L", ended),))
+    node = texts.discover(found)
+    assert [gpu.uuid for gpu in node.placeable] == ["GPU-0"]
+    assert problems.FAILED.format(reason=ended) in node.problems
+    assert texts.discover(found, compatible=True).gpus == ()
+
+
+@pytest.mark.spec("DM87")
+def test_the_doctor_takes_no_report_of_a_command_that_failed(tmp_path: Path) -> None:
+    (tmp_path / "report").write_bytes(REPORT)
+    found = gathering.of_node({"PATH": str(tmp_path)}, fake(tmp_path / "nvidia-smi", f"cat {tmp_path}/report; exit 6"))
+    assert found.report == REPORT
+    for compatible in (False, True):
+        with pytest.raises(InputError, match=r"nvidia-smi -q -x: .*nvidia-smi -q -x ended with status 6"):
+            doctor.examine(found, compatible=compatible)
 
 
 def test_a_node_without_nvidia_smi_is_told_so() -> None:
