@@ -63,6 +63,20 @@ def test_compatible_mode_takes_the_report_in_the_cards_place_even_of_another_car
     assert (made.memory_total_mb, made.mig and made.mig.gpu_instance) == (111, 9)
 
 
+@pytest.mark.spec("DM47")
+def test_compatible_mode_takes_the_last_of_two_reports_with_a_cards_bus_id_and_the_default_neither() -> None:
+    twice = [state(ReportedMig(0, number, 0, 40192, 7)) for number in (1, 2)]
+    old, new = (expanded([CARD], {0: named(0)}, *twice, compatible=compatible)[0] for compatible in (True, False))
+    assert [made.mig and made.mig.gpu_instance for made in (old, new)] == [2, -1]
+
+
+@BOTH
+@pytest.mark.spec("DM62")
+def test_a_name_is_trimmed_on_both_sides(compatible: bool) -> None:
+    made = [combining.instance_of(replace(CARD, name=name), 0, profile, "u", compatible=compatible).name for name, profile in (("", "p"), ("N", ""))]
+    assert made == ["MIG p", "N MIG"]
+
+
 def test_another_cards_report_in_the_cards_place_is_not_taken() -> None:
     other = state(ReportedMig(0, 9, 4, 111, 1), bus="00000000:99:00.0", uuid="GPU-9")
     (made,) = expanded([CARD], {0: named(0)}, other)

@@ -40,6 +40,13 @@ def test_each_card_has_its_devices_and_instances_by_its_place_in_the_report(comp
     assert (second.index, second.name, [row.gpu_instance for row in second.gpu_instances]) == (2, "", [8])
 
 
+@BOTH
+@pytest.mark.spec("DM95")
+def test_rows_of_one_table_in_the_text_of_the_other_are_left_out(compatible: bool) -> None:
+    first, _ = doctor.examine(Texts(LIST, REPORT, LGI + LCI, LCI + LGI), compatible=compatible)
+    assert ([row.compute_instance for row in first.gpu_instances], [row.compute_instance for row in first.compute_instances]) == ([-1, -1], [0])
+
+
 def test_a_report_that_lacks_a_card_is_put_to_the_listed_ones_by_uuid() -> None:
     """What nvidia-smi prints of a node whose first GPU is lost: the list keeps the others' numbers, the report leaves the lost one out."""
     listing = b"Unable to determine the device handle for gpu 0000:01:00.0: GPU is lost.\nGPU 1: a (UUID: GPU-b)\n  MIG p Device 0: (UUID: MIG-b)\n"

@@ -110,6 +110,14 @@ def test_a_report_of_another_card_is_not_put_in_a_listed_ones_place() -> None:
     assert texts.discover(Texts(LIST, other), compatible=True).gpus[0].memory_total_mb == 1
 
 
+def test_a_place_that_another_card_of_the_report_has_by_its_uuid_is_not_free() -> None:
+    nameless = card(named("NVIDIA H200"), memory("143771 MiB", "0 MiB"), modes("N/A"), identity="00000000:09:00.0")
+    first = REPORT.decode().partition("<gpu id=")[2].partition("</gpu>\n")[0]
+    node = texts.discover(Texts(LIST, report(nameless, f"<gpu id={first}</gpu>\n")))
+    assert seen(node)[:2] == seen(texts.discover(WHOLE))[:2]
+    assert node.problems == (problems.STRANGER.format(card="00000000:09:00.0"),)
+
+
 @pytest.mark.parametrize("hidden", ["", "GPU-xxxxxxxx", "[REDACTED]"])
 def test_a_uuid_that_says_nothing_keeps_its_card_in_its_place(hidden: str) -> None:
     assert seen(texts.discover(replace(WHOLE, report=REPORT.replace(b"GPU-1", hidden.encode())))) == seen(texts.discover(WHOLE))
