@@ -21,13 +21,13 @@ def asked_handlers(driver: Driver) -> list[str]:
 
 
 def without(spec: ImageSpec, driver: Driver, handler: str) -> ImageSpec:
-    """``spec`` in which the handler does not answer: a gate for a function, a field id or slot taken out of its table."""
+    """``spec`` in which the handler does not answer: a gate for a function, a field id or slot (of several ids, one) taken out of its table."""
     if handler.startswith(FIELD):
         number = driver.field_ids[handler.removeprefix(FIELD)]
         return replace(spec, field_ids=[row for row in spec.field_ids if row.id != number])
     if handler.startswith(SLOT):
-        number = driver.slots[handler.removeprefix(SLOT)].number
-        return replace(spec, slots=[row for row in spec.slots if row.number != number])
+        slot = driver.slots[handler.removeprefix(SLOT)]
+        return replace(spec, slots=[row for row in spec.slots if (row.number, row.key) != (slot.number, slot.key)])
     return replace(spec, gates={**spec.gates, handler: NOT_SUPPORTED})
 
 
