@@ -7,7 +7,7 @@ Source: the discovery document and the ledger's rows DM46 to DM65.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from harness.discovery import classes, numbers, problems
@@ -66,16 +66,18 @@ def expand(cards: Sequence[Gpu], halves: Halves, *, compatible: bool = False, as
     if not any(halves.listed.values()) and not any(state.enabled for state in halves.report):
         return Node(tuple(cards))
     look = assessed or ((lambda gpu: gpu) if compatible else assess)
+    reports = _Reports(cards, halves.report)
     made: list[Gpu] = []
     said: list[str] = []
     for place, card in enumerate(cards):
-        state = _of_place(card, place, halves.report) if compatible else _of_card(card, place, cards, halves.report)
+        state = reports.in_place(card, place) if compatible else reports.of(card, place)
         devices = halves.listed.get(card.index, ())
         if devices:
             numbered, problem = _numbered(card, devices, compatible=compatible)
             said.extend(problem)
             dead = "" if compatible or state is None else state.dead
-            made.extend(look(_of(dead, _instance(card, device, state, compatible=compatible))) for device in numbered)
+            told = _told(state)
+            made.extend(look(_of(dead, _instance(card, device, told, compatible=compatible))) for device in numbered)
         elif state is not None and state.enabled:
             made.append(with_problem(card, _reason(card, state, () if compatible else halves.gpu_instances)))
         else:
@@ -83,21 +85,31 @@ def expand(cards: Sequence[Gpu], halves: Halves, *, compatible: bool = False, as
     return Node(tuple(made), tuple(said))
 
 
-def _of_place(card: Gpu, place: int, report: Sequence[Reported]) -> Reported | None:
-    """The report's card with the card's bus id (the last of them), else the one in its place."""
-    wanted = bus_id(card.pci_bus_id)
-    same = [state for state in report if bus_id(state.bus_id) == wanted]
-    return same[-1] if same else report[place] if place < len(report) else None
+class _Reports:
+    """The report's cards, found by bus id and by UUID."""
 
+    def __init__(self, cards: Sequence[Gpu], report: Sequence[Reported]) -> None:
+        self.report = report
+        self.by_bus: dict[str, list[Reported]] = {}
+        self.by_uuid: dict[str, list[Reported]] = {}
+        for state in report:
+            self.by_bus.setdefault(bus_id(state.bus_id), []).append(state)
+            self.by_uuid.setdefault(state.uuid, []).append(state)
+        nameless = not any(one.pci_bus_id or one.uuid for one in cards) or not any(state.bus_id or state.uuid for state in report)
+        self.in_order = nameless and len(cards) == len(report)
 
-def _of_card(card: Gpu, place: int, cards: Sequence[Gpu], report: Sequence[Reported]) -> Reported | None:
-    """The report's card that is this one, None where nothing says so."""
-    for mine, theirs in ((bus_id(card.pci_bus_id), lambda state: bus_id(state.bus_id)), (card.uuid, lambda state: state.uuid)):
-        same = [state for state in report if mine and theirs(state) == mine]
-        if len(same) == 1:
-            return same[0]
-    nameless = not any(one.pci_bus_id or one.uuid for one in cards) or not any(state.bus_id or state.uuid for state in report)
-    return report[place] if nameless and len(cards) == len(report) else None
+    def in_place(self, card: Gpu, place: int) -> Reported | None:
+        """The card with the bus id of ``card`` (the last of them), else the one in its place."""
+        same = self.by_bus.get(bus_id(card.pci_bus_id))
+        return same[-1] if same else self.report[place] if place < len(self.report) else None
+
+    def of(self, card: Gpu, place: int) -> Reported | None:
+        """The one card that ``card`` is, None where nothing says so."""
+        for mine, theirs in ((bus_id(card.pci_bus_id), self.by_bus), (card.uuid, self.by_uuid)):
+            same = theirs.get(mine, []) if mine else []
+            if len(same) == 1:
+                return same[0]
+        return self.report[place] if self.in_order else None
 
 
 def _numbered(card: Gpu, devices: Sequence[ListedMig], *, compatible: bool) -> tuple[list[ListedMig], list[str]]:
@@ -128,23 +140,28 @@ def _reason(card: Gpu, state: Reported, gpu_instances: Sequence[Row]) -> str:
     return problems.NO_COMPUTE_INSTANCE.format(ids=",".join(ids)) if ids else problems.NO_INSTANCES
 
 
-def _instance(card: Gpu, device: ListedMig, state: Reported | None, *, compatible: bool) -> Gpu:
-    """A listed instance with what the report says of it; its last entry of that number holds."""
+def _instance(card: Gpu, device: ListedMig, told: Mapping[int, tuple[ReportedMig, tuple[Process, ...]]], *, compatible: bool) -> Gpu:
+    """A listed instance with what the report says of it."""
     made = instance_of(card, device.device, device.profile, device.uuid, compatible=compatible)
-    told = next((one for one in reversed(state.instances) if one.device == device.device), None) if state else None
-    total, used = (told.total_mb, told.used_mb) if told else (None, None)
+    entry, processes = told.get(device.device, (None, ()))
+    total, used = (entry.total_mb, entry.used_mb) if entry else (None, None)
     made = with_memory(made, total, used, compatible=compatible)
-    if told is None or made.mig is None:
+    if entry is None or made.mig is None:
         return made
-    record = replace(made.mig, gpu_instance=told.gpu_instance, compute_instance=told.compute_instance)
-    return replace(made, mig=record, processes=tuple(_own(state, told)))
+    record = replace(made.mig, gpu_instance=entry.gpu_instance, compute_instance=entry.compute_instance)
+    return replace(made, mig=record, processes=processes)
 
 
-def _own(state: Reported | None, told: ReportedMig) -> Iterator[Process]:
-    """The processes of an instance; none where its ids are not known."""
-    ids = (told.gpu_instance, told.compute_instance)
-    if state is not None and UNKNOWN not in ids:
-        yield from (one for one in state.processes if (one.gpu_instance, one.compute_instance) == ids)
+def _told(state: Reported | None) -> dict[int, tuple[ReportedMig, tuple[Process, ...]]]:
+    """Device number -> what the report says of the instance, its last entry, and the processes in it; none where its ids are not known."""
+    running: dict[tuple[int, int], list[Process]] = {}
+    for process in state.processes if state else ():
+        running.setdefault((process.gpu_instance, process.compute_instance), []).append(process)
+    found: dict[int, tuple[ReportedMig, tuple[Process, ...]]] = {}
+    for entry in state.instances if state else ():
+        ids = (entry.gpu_instance, entry.compute_instance)
+        found[entry.device] = (entry, () if UNKNOWN in ids else tuple(running.get(ids, ())))
+    return found
 
 
 def with_memory(gpu: Gpu, total_mb: int | None, used_mb: int | None, *, compatible: bool = False) -> Gpu:

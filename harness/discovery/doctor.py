@@ -68,14 +68,23 @@ def examine(texts: Texts, *, compatible: bool = False) -> list[MigCard]:
     texts = ended_well if compatible else texts
     report = outlined.read(data) if outline.is_one(data) and not compatible else reported.read(data, compatible=compatible)
     known = listed.read(texts.listing or b"", compatible=compatible)
-    created, computing = _rows(texts, known.instances, compatible=compatible)
+    named = known.instances
+    created, computing = map(_by_card, _rows(texts, named, compatible=compatible))
     told = texts.compute_instances is not None
     found: list[MigCard] = []
     for place, (index, entry) in enumerate(zip(places(known, report.cards, compatible=compatible), report.cards, strict=True)):
         if _has_mode(entry) and index is None:  # not the card that the list and the tables have in its place
             found.append(replace(_card(place, entry, (), (), ()), listed=False))
         elif _has_mode(entry) and index is not None:
-            found.append(replace(_card(index, entry, known.instances.get(index, ()), created, computing), listed=told))
+            mine = (named.get(index, ()), created.get(index, ()), computing.get(index, ()))
+            found.append(replace(_card(index, entry, *mine), listed=told))
+    return found
+
+
+def _by_card(listed_rows: Sequence[Row]) -> dict[int, list[Row]]:
+    found: dict[int, list[Row]] = {}
+    for row in listed_rows:
+        found.setdefault(row.gpu, []).append(row)
     return found
 
 
@@ -101,8 +110,8 @@ def _card(place: int, entry: Reported, named: Sequence[ListedMig], created: Sequ
         entry.enabled,
         entry.pending_enabled,
         tuple(named),
-        tuple(row for row in created if row.gpu == place and row.compute_instance == UNKNOWN),
-        tuple(row for row in computing if row.gpu == place and row.compute_instance != UNKNOWN),
+        tuple(row for row in created if row.compute_instance == UNKNOWN),
+        tuple(row for row in computing if row.compute_instance != UNKNOWN),
         0 if named else len(entry.instances),
     )
 

@@ -127,11 +127,10 @@ def _differ(card: ListedCard | None, entry: Reported, clear: AbstractSet[str]) -
     return card is not None and {card.uuid, entry.uuid} <= clear and card.uuid != entry.uuid
 
 
-def _strangers(named: Listed, entries: Sequence[Reported]) -> Iterator[str]:
-    """The problem of each card of the report that is none of the listed ones."""
-    for at, entry in zip(places(named, entries), entries, strict=True):
-        if at is None:
-            yield problems.STRANGER.format(card=entry.bus_id or entry.uuid)
+def _strangers(named: Listed, entries: Sequence[Reported]) -> list[str]:
+    """The problem of the report's cards that are none of the listed ones."""
+    found = [entry for at, entry in zip(places(named, entries), entries, strict=True) if at is None]
+    return [problems.STRANGERS.format(count=len(found), card=found[0].bus_id or found[0].uuid)] if found else []
 
 
 def _card(index: int, named: ListedCard | None, entry: Reported | None, report: Report | None, *, compatible: bool) -> Gpu:

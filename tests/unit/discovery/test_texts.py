@@ -106,7 +106,7 @@ def test_a_report_of_another_card_is_not_put_in_a_listed_ones_place() -> None:
     other = report(card(named("NVIDIA H200", "GPU-9"), memory("143771 MiB", "0 MiB"), modes("Enabled"), devices(mig(0, 7, 7, "1 MiB"))))
     node = texts.discover(Texts(LIST, other))
     assert seen(node) == seen(texts.discover(Texts(LIST)))
-    assert node.problems == (problems.STRANGER.format(card="00000000:01:00.0"),)
+    assert node.problems == (problems.STRANGERS.format(count=1, card="00000000:01:00.0"),)
     assert texts.discover(Texts(LIST, other), compatible=True).gpus[0].memory_total_mb == 1
 
 
@@ -115,7 +115,7 @@ def test_a_place_that_another_card_of_the_report_has_by_its_uuid_is_not_free() -
     first = REPORT.decode().partition("<gpu id=")[2].partition("</gpu>\n")[0]
     node = texts.discover(Texts(LIST, report(nameless, f"<gpu id={first}</gpu>\n")))
     assert seen(node)[:2] == seen(texts.discover(WHOLE))[:2]
-    assert node.problems == (problems.STRANGER.format(card="00000000:09:00.0"),)
+    assert node.problems == (problems.STRANGERS.format(count=1, card="00000000:09:00.0"),)
 
 
 @pytest.mark.parametrize("hidden", ["", "GPU-xxxxxxxx", "[REDACTED]"])
