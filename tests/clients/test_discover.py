@@ -36,17 +36,22 @@ def test_a_board_through_nvml_is_what_its_capture_says(repository: Path, profile
     assert [compared(gpu) for gpu in through["gpus"]] == [compared(gpu) for gpu in json.loads(said.stdout)["gpus"]]
 
 
-@pytest.mark.parametrize("branch", [None, 550])
-def test_a_lost_gpu_is_kept_out_with_the_librarys_reason(
-    repository: Path, tmp_path: Path, smi_binary: Any, served_library: Path, branch: int | None
-) -> None:
-    """Through NVML, and by what a real nvidia-smi prints of the same mock."""
-    document = tmp_path / "lost.yaml"
+def held_out(repository: Path, folder: Path, *asked: str) -> list[int]:
+    """The cards that are kept out as lost, of a board of eight whose card 3 is; the others can be placed."""
+    document = folder / "lost.yaml"
     document.write_text('version: 1\ndevices: {"3": {failure: {mode: lost}}}\n', "utf-8")
-    asked = ("--from", "nvml") if branch is None else ("--smi", str(smi_binary(branch)), "--library", str(served_library))
     status, found = discovered(repository, "h100-sxm5-x8_580.105.08", *asked, overrides=document)
     assert (status, found["classes"]) == (0, {"h100-80g": 7})
-    assert [gpu["index"] for gpu in found["gpus"] if gpu["health"]["problems"] == ["GPU is lost"]] == [3]
+    return [gpu["index"] for gpu in found["gpus"] if gpu["health"]["problems"] == ["GPU is lost"]]
+
+
+@pytest.mark.usefixtures("served_library")
+def test_a_lost_gpu_is_kept_out_with_the_librarys_reason(repository: Path, tmp_path: Path) -> None:
+    assert held_out(repository, tmp_path, "--from", "nvml") == [3]
+
+
+def test_a_lost_gpu_is_kept_out_by_what_nvidia_smi_prints(repository: Path, tmp_path: Path, smi_binary: Any, served_library: Path) -> None:
+    assert held_out(repository, tmp_path, "--smi", str(smi_binary(550)), "--library", str(served_library)) == [3]
 
 
 @pytest.mark.parametrize("branch", [470, 550])
