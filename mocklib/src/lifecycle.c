@@ -13,7 +13,7 @@ static uint64_t init_generation;
 
 nvmlDevice_t nvp_handle_of(const struct nvp_device *device)
 {
-    return (nvmlDevice_t)(uintptr_t)device->expect;
+    return (nvmlDevice_t)(uintptr_t)__atomic_load_n(&device->expect, __ATOMIC_RELAXED);
 }
 
 static void give_handles(void)
