@@ -18,6 +18,7 @@ from tests.parity.expect_model import Model
 from tests.parity.mutations_board import ROOT
 from tests.parity.mutations_library import Served, clock, differences, leaves
 from tests.parity.tracer_values import Variant
+from tests.smi import drawn
 
 VERSIONS = {470: "470.256.02", 525: "525.147.05", 535: "535.274.02", 550: "550.163.01"}
 OLDER = {340: "340.108", 390: "390.157", 418: "418.226.00", 450: "450.248.02", 460: "460.106.00"}
@@ -34,7 +35,7 @@ HOST_VGPU = ("virtualization.mode", 3)
 
 STALE = {
     390: ("processes.graphics_listed",),
-    **dict.fromkeys((418, 450, 460, 525), ("architecture",)),
+    **dict.fromkeys(drawn.STALE, ("architecture",)),
 }
 """Branch -> fields left out when refused: 390 ends with an internal error; the others print an ECC family that hangs on what memory held."""
 
