@@ -56,8 +56,9 @@ static uint64_t boot_ns(void)
     return found;
 }
 
-/* Where the node's record names no epoch: MOCK_NVML_EPOCH, else the start of the host, else that of the process (ledger A09). */
-static uint64_t epoch_here;
+/* Where the node's record names no epoch: MOCK_NVML_EPOCH, else the start of the host, else that of the process (ledger A09).  The kernel makes all of
+ * /proc/stat for a reader, which takes as long as half an nvmlInit: it is read when the first reading asks, and is the same whenever that is. */
+static uint64_t epoch_here, process_ns;
 
 /* At the first nvmlInit. */
 void nvp_epoch_begin(void)
@@ -66,12 +67,20 @@ void nvp_epoch_begin(void)
     const uint64_t asked = named && strchr(named, '\n') == NULL ? parse_seconds(named) : 0;
     if (named != NULL && asked == 0)
         nvp_refuse_variable("MOCK_NVML_EPOCH", named, "is no number of whole seconds since 1970, 1 to 9999999999", "what adds up began when this host started");
-    if (__atomic_load_n(&epoch_here, __ATOMIC_RELAXED) != 0 && asked == 0)
-        return;
-    uint64_t epoch = asked ? asked : boot_ns();
-    if (epoch == 0)
-        epoch = nvp_real_ns();
-    __atomic_store_n(&epoch_here, epoch, __ATOMIC_RELAXED);
+    if (asked)
+        __atomic_store_n(&epoch_here, asked, __ATOMIC_RELAXED);
+    if (__atomic_load_n(&process_ns, __ATOMIC_RELAXED) == 0)
+        __atomic_store_n(&process_ns, nvp_real_ns(), __ATOMIC_RELAXED);
+}
+
+/* The epoch of this process; the first thread that asks decides it. */
+static uint64_t own_epoch_ns(void)
+{
+    uint64_t known = __atomic_load_n(&epoch_here, __ATOMIC_RELAXED);
+    if (known != 0)
+        return known;
+    const uint64_t booted = boot_ns(), epoch = booted ? booted : __atomic_load_n(&process_ns, __ATOMIC_RELAXED);
+    return __atomic_compare_exchange_n(&epoch_here, &known, epoch, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) ? epoch : known;
 }
 
 /* The instant from which on counters, energy and traffic add up, the same in every process of a state. */
@@ -81,7 +90,7 @@ uint64_t nvp_epoch_ns(void)
     NVP_READ_BEGIN(&nvp_node)
         epoch = ((const struct nvp_record *)(const void *)nvp_half)->epoch_ns;
     NVP_READ_END(&nvp_node)
-    return epoch ? epoch : __atomic_load_n(&epoch_here, __ATOMIC_RELAXED);
+    return epoch ? epoch : own_epoch_ns();
 }
 
 uint64_t nvp_motion_start(const struct nvp_motion *motion)
