@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mocklib import fields
-from mocklib.gen import emit, handlers, names, pythonside, recorded
+from mocklib.gen import crc, emit, handlers, names, pythonside, recorded
 from mocklib.gen.header import OLDER, Header, HeaderMissingError, HeaderSyntaxError, find_header, parse
 
 HERE = Path(__file__).resolve().parent
@@ -145,6 +145,7 @@ def generate(folder: Path) -> Path:
     write(folder / "zz_generated_handlers.h", emit.handler_prototypes(header, table))
     write(folder / "zz_generated_exports.c", emit.exports(header, table))
     write(folder / "zz_generated_parameters.c", emit.NOTE + recorded.source(header, table))
+    write(folder / "zz_generated_crc.c", crc.source())
     write(folder / pythonside.SIGNATURES, pythonside.signatures(header))
     pythonside.write_cffi(header, folder)
     write(stamp, wanted)

@@ -347,7 +347,6 @@ const struct nvp_image *nvp_find_image(void);
 const char *nvp_image_fault(const unsigned char *bytes, uint64_t size);
 bool nvp_record_sound(const unsigned char *bytes, uint64_t size, bool of_node);
 uint32_t nvp_image_crc(const unsigned char *bytes, uint64_t size);
-uint32_t nvp_crc32(uint32_t crc, const unsigned char *bytes, size_t size);
 bool nvp_sha256_file(const char *path, uint8_t digest[32]);
 const char *nvp_compile(const char *profile, const char *target, bool (*ready)(void *), void *request);
 extern char nvp_image_path[NVP_PATH_SIZE];

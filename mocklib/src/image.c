@@ -1,5 +1,6 @@
 /* Opening an image: mapped read-only, checked whole before anything of it is used.  What is not sound is refused with one line. */
 #include "nvp.h"
+#include "nvp_crc.h"
 
 #include <errno.h>
 #include <fcntl.h>

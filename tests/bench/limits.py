@@ -28,11 +28,14 @@ class Limit:
 
 @dataclass(frozen=True)
 class Limits:
-    """All limits: by class of case, by name of case where one has its own, and those of starting the library (ms) and the command (ratio)."""
+    """All limits: by class of case, by name of case where one has its own, and those of starting the library (ms, or as a multiple of an empty
+    library's start where that is more) and the command (ratio).
+    """
 
     classes: Mapping[str, Limit]
     cases: Mapping[str, Mapping[str, float]]
     init_ms: float
+    init_ratio: float
     startup_ratio: float
 
     def of(self, name: str, kind: str) -> Limit:
@@ -57,7 +60,7 @@ def parse(document: Any) -> Limits:
     """Limits from the parsed YAML; LimitsError names what is wrong."""
     if not isinstance(document, dict) or document.get("format") not in {FORMAT, FORMAT - 1}:
         raise LimitsError(f"limits.yaml: format {FORMAT} is expected first")
-    wanted = {"format", "classes", "cases", "init_ms", "startup_ratio"}
+    wanted = {"format", "classes", "cases", "init_ms", "init_ratio", "startup_ratio"}
     if set(document) != wanted:
         raise LimitsError(f"limits.yaml: keys missing or unknown: {', '.join(sorted(map(str, set(document) ^ wanted)))}")
     classes = {kind: _figures(f"classes.{kind}", entry) for kind, entry in document["classes"].items()}
@@ -68,6 +71,7 @@ def parse(document: Any) -> Limits:
         {kind: Limit(**figures) for kind, figures in classes.items()},
         {name: _figures(f"cases.{name}", entry) for name, entry in document["cases"].items()},
         _figure("init_ms", document["init_ms"]),
+        _figure("init_ratio", document["init_ratio"]),
         _figure("startup_ratio", document["startup_ratio"]),
     )
 

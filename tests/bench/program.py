@@ -93,9 +93,10 @@ class Loop:
                 found[case.name] = seen.each
         return found
 
-    def starts(self, times: int, without: Iterable[str] = ()) -> tuple[float, float]:
-        """dlopen, dlsym and nvmlInit_v2 in ``times`` fresh processes: median and least, ms."""
-        taken = [int(line) / 1e6 for line in self.run(["init", str(self.library), str(times)], without=without).split()]
+    def starts(self, times: int, without: Iterable[str] = (), *, empty: bool = False) -> tuple[float, float]:
+        """dlopen, dlsym and nvmlInit_v2, of the library or of the ``empty`` one, in ``times`` fresh processes: median and least, ms."""
+        library = self.empty if empty else self.library
+        taken = [int(line) / 1e6 for line in self.run(["init", str(library), str(times)], without=without).split()]
         return statistics.median(taken), min(taken)
 
 

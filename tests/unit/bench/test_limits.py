@@ -11,7 +11,8 @@ from tests.bench.limits import Limit, LimitsError
 
 
 def document(**changes: Any) -> dict[str, Any]:
-    whole = {"format": 1, "classes": {"scalar": {"instructions": 45, "ratio": 4}}, "cases": {}, "init_ms": 0.25, "startup_ratio": 8}
+    classes = {"scalar": {"instructions": 45, "ratio": 4}}
+    whole = {"format": 1, "classes": classes, "cases": {}, "init_ms": 0.25, "init_ratio": 3.5, "startup_ratio": 8}
     return {**whole, **changes}
 
 
@@ -21,7 +22,7 @@ def test_the_committed_limits_hold_the_bars_the_library_promises() -> None:
     assert {found.classes[kind].ratio for kind in ("scalar", "enum")} == {4}
     assert {found.classes[kind].ratio for kind in ("string", "struct")} == {6}
     assert found.classes["field_values"].ratio == 45
-    assert (found.init_ms, found.startup_ratio) == (0.25, 8)
+    assert (found.init_ms, found.init_ratio, found.startup_ratio) == (0.25, 3.5, 8)
 
 
 def test_a_case_takes_its_classs_limit_and_its_own_figures_in_their_place() -> None:
