@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-OURS = b"NVPARITY_IMAGE"
-"""A name that our library reads and no other does: a file with it is our library in some flavour."""
+OURS = b"MOCK_NVML_EPOCH"
+"""A variable that our library reads and no other does, nor a peer of the bench: a file with it is our library in some flavour."""
 HEAD = re.compile(r"(?:ERROR|WARNING): (?:Address|Thread|UndefinedBehavior|Leak)Sanitizer.*|.*runtime error: .*|FATAL: ThreadSanitizer.*")
 
 

@@ -82,8 +82,8 @@ def test_a_library_without_the_runtime_fails_the_run_of_its_file(world: Plain, f
 
 def test_who_opened_the_library_is_told_by_what_it_asks_for(tmp_path: Path) -> None:
     ours, other = tmp_path / "ours", tmp_path / "other one"
-    ours.write_bytes(b"x NVPARITY_IMAGE\0")
-    other.write_bytes(b"x")
+    ours.write_bytes(b"x MOCK_NVML_EPOCH\0")
+    other.write_bytes(b"x NVPARITY_IMAGE\0")
     told = [("1", "asan", ours), ("1", "asan", ours), ("2", "asan", ours), ("3", "none", ours), ("4", "none", other), ("5", "none", "/gone")]
     lines = [f"{pid} {runtime} python {path}\n" for pid, runtime, path in told]
     assert found.loads(lines, "asan") == found.Loads(2, {str(ours): 1, "/gone": 1}, 1)
