@@ -24,6 +24,8 @@ from tests.smi import drawn, shrinking
 from tests.smi.side_by_side import Difference, Pairs
 
 IN_CI, DEEP = 300, 2000
+IN_THREADS = 30
+"""Where the library has the thread sanitizer: it takes ten times as long, and nvidia-smi has one thread."""
 EACH = 10
 """Profiles a test."""
 TRIES = 400
@@ -32,7 +34,8 @@ TRIES = 400
 
 def count() -> int:
     """How many profiles are drawn."""
-    return int(os.environ.get("NVPARITY_DRAWN", IN_CI))
+    usual = IN_THREADS if os.environ.get("NVPARITY_SANITIZED") == "threads" else IN_CI
+    return int(os.environ.get("NVPARITY_DRAWN", usual))
 
 
 @pytest.fixture(autouse=True)
