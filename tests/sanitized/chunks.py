@@ -81,11 +81,11 @@ def run(world: World, library: Path, files: list[str], words: Sequence[str] = ()
     junit.unlink(missing_ok=True)
     report = [f"--junitxml={junit}", "-o", "junit_family=xunit1"]  # the family that holds what tests record
     options = ["-q", "-p", "no:cacheprovider", "--tb=short", *report, "-m", f"not ({' or '.join(LEFT_OUT)})"]
-    # cffi's buffers come from malloc, whose ends the runtime knows
-    variables = {**os.environ, "NVPARITY_LIBRARY": str(library), VARIABLE: world.sanitizer.flavour, "PYTHONMALLOC": "malloc", "PYTHONPATH": str(ROOT)}
+    sanitizer = world.sanitizer
+    ours = {"NVPARITY_LIBRARY": str(library), VARIABLE: sanitizer.flavour, "PYTHONMALLOC": sanitizer.allocator, "PYTHONPATH": str(ROOT)}
     with out.open("wb") as stream:
         command = world.command([sys.executable, "-m", "pytest", *options, *words, *files])
-        done = subprocess.run(command, cwd=ROOT, env=variables, stdout=stream, stderr=subprocess.STDOUT, check=False)
+        done = subprocess.run(command, cwd=ROOT, env={**os.environ, **ours}, stdout=stream, stderr=subprocess.STDOUT, check=False)
     loads = found.loads(world.loaded.read_text("utf-8", "replace").splitlines(), world.sanitizer.runtime)
     told = junit.read_bytes() if junit.is_file() else b""
     if any(world.log.iterdir()):

@@ -25,11 +25,12 @@ _LIMITS = {"disable_coredump": 0}
 
 @dataclass(frozen=True)
 class Sanitizer:
-    """One flavour of the library, the runtime (without ``lib`` and ``.so``) that its processes need first, and the runtime's options."""
+    """One flavour of the library; the runtime (without ``lib`` and ``.so``) its processes need first, its options, and who gives Python memory."""
 
     flavour: str
     runtime: str
     options: dict[str, int]
+    allocator: str = "default"
 
 
 SANITIZERS = {
@@ -41,10 +42,11 @@ SANITIZERS = {
             "detect_leaks": 0,  # an interpreter frees nothing at its end; that the library does not grow is measured by tests/contract/test_storms.py
             "halt_on_error": 1,
             "quarantine_size_mb": 16,
-            "malloc_context_size": 8,
+            "malloc_context_size": 2,
             **_CRASHES,
             **_LIMITS,
         },
+        allocator="malloc",  # the runtime knows the ends of what malloc gives, so those of cffi's buffers, too
     ),
     "threads": Sanitizer(
         "threads",
