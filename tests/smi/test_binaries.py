@@ -9,7 +9,6 @@ import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import product
 from pathlib import Path
 
 import pytest
@@ -23,6 +22,7 @@ from harness.stores.workspace import Workspace
 from harness.tables import drivers
 from mocklib import image
 from mocklib.image import Recorded
+from tests.smi.conftest import each_pair
 
 BOARDS = {
     "gt1030": "geforce-gt-1030-x1_470.74",
@@ -31,7 +31,6 @@ BOARDS = {
     "t4": "t4-x1_595.91.07",
 }
 VERSIONS = {470: "470.74", 525: "525.147.05", 535: "535.274.02", 550: "550.163.01"}
-STALE = pytest.mark.unsanitized("of a board without architecture 535 prints the ECC family that memory tells, which lies otherwise there", "threads")
 TIMESTAMP = re.compile(rb"<timestamp>.*</timestamp>")
 Serve = Callable[..., Path]
 
@@ -104,9 +103,7 @@ def test_a_capture_of_the_binarys_own_branch_comes_back_whole(profile, run, spac
     assert hashlib.sha256(as_then).hexdigest() == golden.views["q-x"].scrubbed
 
 
-@pytest.mark.parametrize(
-    ("branch", "board"), [pytest.param(*pair, marks=STALE if pair == (535, "gt1030") else ()) for pair in product(VERSIONS, BOARDS)]
-)
+@pytest.mark.parametrize(("branch", "board"), each_pair(VERSIONS, BOARDS))
 def test_builtin_and_the_binary_print_the_same_for_a_driver_of_its_branch(profile, run, space: Workspace, branch: int, board: str) -> None:
     served = profile(board, VERSIONS[branch])
     rendered = serving.render(served, space, "q-x")

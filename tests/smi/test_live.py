@@ -23,6 +23,7 @@ from harness.tables import drivers
 from harness.words.errors import MissingError
 from mocklib import image
 from mocklib.image import Clock
+from tests.smi.conftest import each_pair
 
 BOARDS = {
     "gt1030": "geforce-gt-1030-x1_470.74",
@@ -62,8 +63,7 @@ def found(live: Live) -> set[tuple[str, str]]:
     return {(finding.kind, finding.path) for verdict in live.verdicts for finding in verdict.case.findings}
 
 
-@pytest.mark.parametrize("board", BOARDS)
-@pytest.mark.parametrize("branch", VERSIONS)
+@pytest.mark.parametrize(("branch", "board"), each_pair(VERSIONS, BOARDS))
 def test_nothing_is_found_where_the_tree_has_the_version(node: Callable[..., Node], branch: int, board: str) -> None:
     live = check(node(branch, board))
     assert found(live) == set()
