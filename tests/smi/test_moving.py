@@ -114,8 +114,11 @@ def test_a_counter_of_event_reasons_that_grows_is_no_line_of_the_query_on_any_of
             assert [answer[1]["violTime.violationTime"] for answer in read if answer] == [5 * SECOND, 105 * SECOND]
 
 
+UNSURE = pytest.mark.unsanitized("390 and 418 at times print 100 of a GPU whose answers stay the same: their thread is slow there", "threads")
+
+
 @pytest.mark.spec("J10")
-@pytest.mark.parametrize("branch", SAMPLED)
+@pytest.mark.parametrize("branch", [pytest.param(branch, marks=UNSURE if branch in {390, 418} else ()) for branch in SAMPLED])
 def test_dmon_prints_the_share_of_the_time_that_the_counter_of_the_power_cap_grew_by(
     smi_binary: Callable[[int], Path], library_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, branch: int
 ) -> None:
