@@ -255,6 +255,7 @@ static void time_starts(const char *path, unsigned long times)
         int ends[2];
         if (pipe(ends) != 0)
             stop("no pipe");
+        fflush(stdout); /* a sanitizer's runtime writes what is held back at _exit, too */
         const pid_t child = fork();
         if (child == 0) {
             took = start(path);
