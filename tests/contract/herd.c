@@ -171,23 +171,32 @@ static int run_read(void *device, long wanted)
     return torn || refused || backwards;
 }
 
-static void keep_setting(void *device, unsigned from)
+static void keep_setting(void *device, unsigned from, int begun)
 {
+    if (write(begun, "", 1) != 1)
+        _exit(1);
     for (unsigned number = from;; number++)
         if (set(device, sealed(number)) != 0)
             _exit(1);
 }
 
-/* Each writer sets its own run of numbers and is killed; what is read after it is one of them or what was there before, and the next one can write. */
+/* Each writer sets its own run of numbers and is killed at some instant after it has begun (a fork takes its time under a sanitizer); what is read then
+ * is one of them or what was there before, and the next one can write. */
 static int run_kill(void *device, int wanted, unsigned seed)
 {
     long stuck = 0, moved = 0, strange = 0;
     for (int i = 0; i < wanted; i++) {
-        int status;
+        int status, ends[2];
+        char begun;
         const long before = look(device), from = 1 + rand_r(&seed) % 0x4000;
+        if (pipe(ends) != 0)
+            return 4;
         const pid_t child = fork();
         if (child == 0)
-            keep_setting(device, (unsigned)from);
+            keep_setting(device, (unsigned)from, ends[1]);
+        close(ends[1]);
+        stuck += read(ends[0], &begun, 1) != 1;
+        close(ends[0]);
         const struct timespec moment = {0, rand_r(&seed) % 1000000};
         nanosleep(&moment, NULL);
         kill(child, SIGKILL);
