@@ -189,9 +189,9 @@ static int run_kill(void *device, int wanted, unsigned seed)
         int status, ends[2];
         char begun;
         const long before = look(device), from = 1 + rand_r(&seed) % 0x4000;
-        if (pipe(ends) != 0)
-            return 4;
-        const pid_t child = fork();
+        const pid_t child = pipe(ends) == 0 ? fork() : -1;
+        if (child < 0)
+            return 4; /* never kill(-1) */
         if (child == 0)
             keep_setting(device, (unsigned)from, ends[1]);
         close(ends[1]);

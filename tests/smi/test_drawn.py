@@ -25,7 +25,7 @@ from tests.smi.side_by_side import Difference, Pairs
 
 IN_CI, DEEP = 300, 2000
 IN_THREADS = 30
-"""Where the library has the thread sanitizer: it takes ten times as long, and nvidia-smi has one thread."""
+"""Where the library has the thread sanitizer: these views are printed from one thread, and a whole run is long."""
 EACH = 10
 """Profiles a test."""
 TRIES = 400
